@@ -12,7 +12,7 @@ from typing import Any
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QHeaderView, QSplitter, QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QHeaderView, QSplitter, QTableView, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
@@ -32,6 +32,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.views.diff_view import DiffView, WholeValues
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -191,11 +192,8 @@ class DriftDialog(QDialog):
         split.setSizes([440, 680])
         split.setStretchFactor(1, 1)
         self.gate = ContentStack(self._theme, split)
-        head, foot = QHBoxLayout(), QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-        head.addWidget(self.summary, 1)
-        foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
-        foot.setSpacing(SPACE_2)
+        head = hbox(None, (self.summary, 1), gap=-1, margin=SPACE_3)
+        foot = hbox(None, margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_3))
         buttons = (
             ActionButton(self.copy_action),
             ActionButton(self.keep_action),
@@ -205,12 +203,7 @@ class DriftDialog(QDialog):
             button.setAutoDefault(False)  # Return in a list must not accept changes
             foot.addWidget(button)
         foot.insertStretch(1, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self.gate, 1)
-        column.addLayout(foot)
+        vbox(self, head, (self.gate, 1), foot, gap=0)
 
     def _make_list(self) -> QTableView:
         self.list.setModel(self.model)
@@ -226,15 +219,8 @@ class DriftDialog(QDialog):
 
     def _make_detail(self) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        head.addWidget(self.title, 1)
-        column.addLayout(head)
-        column.addWidget(self.alert)
-        column.addWidget(self.detail, 1)
+        head = hbox(None, (self.title, 1), gap=-1, margin=(SPACE_3, SPACE_2))
+        vbox(page, head, self.alert, (self.detail, 1), gap=0)
         return page
 
     def _make_sides(self) -> QWidget:
@@ -243,15 +229,13 @@ class DriftDialog(QDialog):
         A row has no room for a description.
         """
         above = QWidget()
-        heads = QHBoxLayout()
-        heads.setContentsMargins(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2)
-        for text in ("Baseline", "Now"):
-            heads.addWidget(MutedLabel(self._theme, text), 1)
-        column = QVBoxLayout(above)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(heads)
-        column.addWidget(self.changes, 1)
+        heads = hbox(
+            None,
+            *((MutedLabel(self._theme, text), 1) for text in ("Baseline", "Now")),
+            gap=-1,
+            margin=(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2),
+        )
+        vbox(above, heads, (self.changes, 1), gap=0)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
         split.addWidget(above)

@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QSplitter,
     QTextBrowser,
     QTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,6 +25,7 @@ from inspector import __version__
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 # Page names in reading order; each is a file in the help folder.
@@ -118,20 +118,14 @@ class ManualDialog(QDialog):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_1, SPACE_2)
-        column.setSpacing(SPACE_2)
-        column.addWidget(self.search)
-        column.addWidget(self.list)
+        vbox(left, self.search, self.list, margin=(SPACE_2, SPACE_2, SPACE_1, SPACE_2))
         splitter = QSplitter()
         splitter.addWidget(left)
         splitter.addWidget(self.text)
         splitter.setStretchFactor(1, 1)
         splitter.setSizes([240, 720])
         splitter.setChildrenCollapsible(False)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(splitter)
+        vbox(self, splitter)
 
     def _on_search(self, text: str) -> None:
         self._words = text.casefold().split()
@@ -203,9 +197,7 @@ class WhatsNewDialog(QDialog):
         text = QPlainTextEdit(readOnly=True)
         text.setAccessibleName("Changelog")
         text.setPlainText(_read(changelog))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(text)
+        vbox(self, text)
 
 
 class AboutDialog(QDialog):
@@ -215,16 +207,15 @@ class AboutDialog(QDialog):
         super().__init__(parent)
         self.setWindowTitle("About MCP Lens")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_2)
-        column.addWidget(Heading(theme, f"MCP Lens {__version__}"))
-        column.addWidget(PlainLabel(theme, "An inspector and debugger for Model Context Protocol servers."))
-        column.addWidget(
+        vbox(
+            self,
+            Heading(theme, f"MCP Lens {__version__}"),
+            PlainLabel(theme, "An inspector and debugger for Model Context Protocol servers."),
             MutedLabel(
                 theme,
                 "MIT license. MCP Lens contacts only your servers, their login and your model endpoints.",
-            )
+            ),
+            margin=SPACE_4,
         )
 
 

@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QTreeWidget,
     QTreeWidgetItem,
     QTreeWidgetItemIterator,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -36,6 +35,7 @@ from inspector.qt.models.palette import without_folder
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
 
@@ -339,28 +339,30 @@ class SavedCallsDialog(QDialog):
         fields.addWidget(self.description, 1, 1)
         fields.addWidget(_button(self.change_action), 1, 2)
         fields.addWidget(self.regression, 2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_2)
-        column.addWidget(Heading(self._theme, "Saved calls"))
         text = (
             "Each folder holds plain JSON files, one per call. Add a project folder to share calls through "
             "git."
         )
-        column.addWidget(MutedLabel(self._theme, text, wrap=True))
-        column.addWidget(self.tree, 1)
-        column.addLayout(fields)
-        column.addWidget(self.alert)
-        column.addLayout(self._make_buttons())
+        vbox(
+            self,
+            Heading(self._theme, "Saved calls"),
+            MutedLabel(self._theme, text, wrap=True),
+            (self.tree, 1),
+            fields,
+            self.alert,
+            self._make_buttons(),
+            margin=SPACE_4,
+        )
 
     def _make_buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        for action in (self.add_action, self.remove_folder_action):
-            row.addWidget(_button(action))
-        row.addStretch(1)
-        row.addWidget(_button(self.delete_action, "danger"))
-        row.addWidget(_button(self.open_action, "primary"))
-        return row
+        return hbox(
+            None,
+            *(_button(action) for action in (self.add_action, self.remove_folder_action)),
+            STRETCH,
+            _button(self.delete_action, "danger"),
+            _button(self.open_action, "primary"),
+            gap=-1,
+        )
 
 
 def _button(action: QAction, kind: ButtonKind = "plain") -> ActionButton:

@@ -18,11 +18,9 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
     QGridLayout,
-    QHBoxLayout,
     QRadioButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,11 +31,11 @@ from inspector.config.secrets.records import SecretsState, StorageKind, StorageS
 from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.secrets import STORAGE_OPTIONS, count_text, is_worth_showing, kind_of, purpose_of
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
 from inspector.qt.widgets.item_views import style_tree
-from inspector.qt.widgets.layout import in_row
+from inspector.qt.widgets.layout import hbox, in_row, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -107,30 +105,26 @@ class SecretsDialog(QDialog):
         return holder
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Heading(self._theme, "Secret storage"), 1)
-        head.addWidget(self._busy_text)
-        head.addWidget(self._spinner)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(self._count, 1)
+        head = hbox(None, (Heading(self._theme, "Secret storage"), 1), self._busy_text, self._spinner)
+        buttons = hbox(None, (self._count, 1))
         for button in (
             self._lock_button,
             *map(self._danger_button, (self.delete_action, self.delete_all_action)),
         ):
             buttons.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addLayout(head)
-        column.addWidget(self.alert)
-        column.addWidget(self._unlock_row)
-        column.addWidget(self.storage)
-        column.addWidget(Heading(self._theme, "Stored secrets"))
-        column.addWidget(self._stack, 1)
-        column.addLayout(buttons)
-        column.addWidget(self._file)
+        vbox(
+            self,
+            head,
+            self.alert,
+            self._unlock_row,
+            self.storage,
+            Heading(self._theme, "Stored secrets"),
+            (self._stack, 1),
+            buttons,
+            self._file,
+            gap=SPACE_3,
+            margin=SPACE_4,
+        )
 
     def _danger_button(self, action: QAction) -> ActionButton:
         button = ActionButton(action, "danger")
@@ -374,12 +368,9 @@ class SecretStorageForm(QWidget):
                 self._extra_fields[storage.level].setContentsMargins(0, SPACE_1, 0, SPACE_1)
                 grid.addWidget(self._extra_fields[storage.level], grid.rowCount(), 1)
             grid.setRowMinimumHeight(grid.rowCount(), SPACE_1)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
         apply = ActionButton(self.apply_action)
         apply.setAutoDefault(False)
-        row.addWidget(apply)
-        row.addWidget(self._error, 1)
+        row = hbox(None, apply, (self._error, 1))
         grid.addLayout(row, grid.rowCount(), 0, 1, 2)
 
     def _connect(self) -> None:

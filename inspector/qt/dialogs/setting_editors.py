@@ -10,12 +10,13 @@ import re
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QWheelEvent
-from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDoubleSpinBox, QLineEdit, QWidget
 
 from inspector.base.json.values import JSON
 from inspector.config.preferences.settings import Kind, Setting
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.layout import vbox
 
 # Wait after the last step: going from 30 days to 20 must not delete for 29.
 _DELAY_MS = 1_000
@@ -37,10 +38,7 @@ class SettingEditor(QWidget):
         self.control = control
         control.setAccessibleName(setting.title)
         self.setFocusProxy(control)
-        self.rows = QVBoxLayout(self)
-        self.rows.setContentsMargins(0, 0, 0, 0)
-        self.rows.setSpacing(SPACE_1)
-        self.rows.addWidget(control)
+        self.rows = vbox(self, control, gap=SPACE_1)
 
     def show_value(self, value: JSON) -> None:
         """Show `value` without emitting `edited`."""

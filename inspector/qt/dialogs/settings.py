@@ -19,10 +19,8 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QListWidget,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -36,6 +34,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Them
 from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.item_views import style_list, style_sidebar
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
@@ -84,7 +83,7 @@ class SettingsDialog(QDialog):
         self.sections = QListWidget()
         self.no_matches = MutedLabel(theme, "No matches")
         self.alert = Alert(theme)
-        self._column = QVBoxLayout()
+        self._column = vbox(None, gap=0, margin=(SPACE_6, SPACE_4))
         self._lay_out()
         self.search.text_settled.connect(lambda _: self._apply_filter())
         self.sections.currentRowChanged.connect(self._on_section_chosen)
@@ -235,16 +234,8 @@ class SettingsDialog(QDialog):
         self.setWindowTitle("Settings")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(900, 620)
-        whole = QHBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self._make_side())
-        right = QVBoxLayout()
-        right.setContentsMargins(0, 0, 0, 0)
-        right.setSpacing(0)
-        right.addWidget(self.alert)
-        right.addWidget(self._make_page(), 1)
-        whole.addLayout(right, 1)
+        right = vbox(None, self.alert, (self._make_page(), 1), gap=0)
+        hbox(self, self._make_side(), (right, 1), gap=0)
 
     def _make_side(self) -> QWidget:
         side = QWidget()
@@ -254,22 +245,14 @@ class SettingsDialog(QDialog):
         self.sections.addItems(list(SECTIONS))
         self.sections.setAccessibleName("Sections")
         self.sections.setFrameShape(QFrame.Shape.NoFrame)
-        column = QVBoxLayout(side)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        boxed = QVBoxLayout()
-        boxed.setContentsMargins(SPACE_2, SPACE_3, SPACE_2, SPACE_2)
-        boxed.addWidget(self.search)
-        column.addLayout(boxed)
-        column.addWidget(self.sections, 1)
+        boxed = vbox(None, self.search, gap=-1, margin=(SPACE_2, SPACE_3, SPACE_2, SPACE_2))
+        vbox(side, boxed, (self.sections, 1), gap=0)
         return side
 
     def _make_page(self) -> QScrollArea:
         page = QWidget()
         page.setMaximumWidth(_MAX_PAGE_WIDTH)
         page.setLayout(self._column)
-        self._column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_4)
-        self._column.setSpacing(0)
         self._scroll = QScrollArea()
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setWidgetResizable(True)
@@ -294,11 +277,7 @@ class SettingRow(QWidget):
 
     def _add_controls(self, *widgets: QWidget) -> None:
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        for widget in widgets:
-            row.addWidget(widget)
+        hbox(holder, *widgets)
         self._grid.addWidget(holder, 0, 1, 2, 1, _TOP_RIGHT)
 
 

@@ -12,10 +12,8 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,9 +23,9 @@ from inspector.config.calls.variables import is_name
 from inspector.config.json_file import read_exactly
 from inspector.engine.calls.library import CallLibrary
 from inspector.qt.bridge import Bridge
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _NAME_WIDTH = 180
@@ -64,7 +62,7 @@ class VariablesDialog(QDialog):
         self.add_action = self._action("Add variable", self.add_row)
         self.save_action = self._action("Save", self._on_save)
         self._cancel_action = self._action("Cancel", self.reject)
-        self._column = QVBoxLayout()
+        self._column = vbox(None)
         self._lay_out()
         self.save_action.setEnabled(False)
         bridge.start_when_attached("variables", self._load())
@@ -173,33 +171,31 @@ class VariablesDialog(QDialog):
     def _lay_out(self) -> None:
         inside = QWidget()
         inside.setLayout(self._column)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_2)
         self._column.addStretch(1)
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setWidget(inside)
-        buttons = QHBoxLayout()
-        buttons.addWidget(ActionButton(self.add_action))
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self._cancel_action))
         save = ActionButton(self.save_action, "primary")
         save.setDefault(True)
-        buttons.addWidget(save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(Heading(self._theme, "Call variables"))
+        buttons = hbox(
+            None, ActionButton(self.add_action), STRETCH, ActionButton(self._cancel_action), save, gap=-1
+        )
         text = (
             "${name} in an argument is replaced when the call is sent. Values are JSON; other text is sent "
             "as a string."
         )
-        column.addWidget(MutedLabel(self._theme, text, wrap=True))
-        column.addWidget(self.folder)
-        column.addWidget(scroll, 1)
-        column.addWidget(self._error)
-        column.addLayout(buttons)
+        vbox(
+            self,
+            Heading(self._theme, "Call variables"),
+            MutedLabel(self._theme, text, wrap=True),
+            self.folder,
+            (scroll, 1),
+            self._error,
+            buttons,
+            gap=SPACE_3,
+            margin=SPACE_4,
+        )
 
 
 async def _set(name: str, value: JSON, folder: Path | None, calls: CallLibrary) -> None:
@@ -224,12 +220,7 @@ class VariableRow(QWidget):
         self.value.setAccessibleName("Variable value")
         self.remove_action = QAction("Remove", self)
         theme.set_icon(self.remove_action, "trash")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.name)
-        row.addWidget(self.value, 1)
-        row.addWidget(icon_button(self.remove_action))
+        hbox(self, self.name, (self.value, 1), icon_button(self.remove_action))
 
     def is_used(self) -> bool:
         return bool(self.name.text().strip())

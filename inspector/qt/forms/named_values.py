@@ -14,11 +14,9 @@ from typing import TypeAlias
 from PySide6.QtCore import QEvent, QObject, QSize, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QPlainTextEdit,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,7 +27,7 @@ from inspector.base.units import plural
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.completion import CompletionLineEdit
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 MAX_ROWS = 200
@@ -75,12 +73,8 @@ class NamedValues(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self.inside = QWidget()
-        self._column = QVBoxLayout(self.inside)
-        self._column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._column.setSpacing(SPACE_3)
         self._empty_label = MutedLabel(theme, wrap=True)
-        self._column.addWidget(self._empty_label)
-        self._column.addStretch(1)
+        self._column = vbox(self.inside, self._empty_label, STRETCH, gap=SPACE_3, margin=(SPACE_3, SPACE_2))
         self.setWidget(self.inside)
         self.inside.installEventFilter(self)
 
@@ -266,28 +260,18 @@ class NamedRow(QWidget):
 
     def _lay_out(self, editor: QWidget) -> None:
         named = self.named
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_1)
-        head.addWidget(
-            PlainLabel(self._theme, one_line(named.name), mono=True, elide=Qt.TextElideMode.ElideRight)
-        )
-        if named.is_required:
-            head.addWidget(PlainLabel(self._theme, "*", tone="error"))
         details = " · ".join(one_line(text) for text in (named.title, named.hint) if text)
-        head.addWidget(MutedLabel(self._theme, details), 1)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_1)
-        row.addWidget(editor, 1)
-        row.addWidget(self.empty_button, 0, Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(head)
-        column.addLayout(row)
-        if named.description:
-            column.addWidget(PlainLabel(self._theme, named.description[:600], tone="muted", wrap=True))
-        column.addWidget(self._note)
-        column.addWidget(self._error)
+        head = hbox(
+            None,
+            PlainLabel(self._theme, one_line(named.name), mono=True, elide=Qt.TextElideMode.ElideRight),
+            PlainLabel(self._theme, "*", tone="error") if named.is_required else None,
+            (MutedLabel(self._theme, details), 1),
+            gap=SPACE_1,
+        )
+        row = hbox(None, (editor, 1), (self.empty_button, 0, Qt.AlignmentFlag.AlignTop), gap=SPACE_1)
+        about = named.description[:600]
+        label = PlainLabel(self._theme, about, tone="muted", wrap=True) if about else None
+        vbox(self, head, row, label, self._note, self._error, gap=SPACE_1)
 
     def _on_changed(self) -> None:
         if self._typed() and self.empty_button.isChecked():

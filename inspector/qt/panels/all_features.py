@@ -7,7 +7,7 @@ from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QMenu, QScrollArea, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QSplitter, QWidget
 
 from inspector.base.errors import LensError
 from inspector.base.json.values import shorten
@@ -31,7 +31,7 @@ from inspector.qt.views.feature_list import FeatureList, add_copy_menu, count_te
 from inspector.qt.views.feature_panel import ListRefresher, column_in
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.inputs.search import SearchField
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import STRETCH, PanelHeader, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
@@ -257,11 +257,7 @@ class AllFeaturesPanel(QWidget):
 
     def _lay_out(self) -> None:
         self._header.add_action(self.refresh_action)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        bar.setSpacing(SPACE_3)
-        bar.addWidget(self.kinds)
-        bar.addWidget(self.search, 1)
+        bar = hbox(None, self.kinds, (self.search, 1), gap=SPACE_3, margin=SPACE_2)
         column = column_in(self)
         column.addWidget(self._header)
         column.addWidget(self.alert)
@@ -280,13 +276,15 @@ class FeatureDetail(QScrollArea):
         self._title = Heading(theme)
         self._button = ActionButton(self.open_action, "primary")
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(self._title)
-        column.addWidget(self.facts)
-        column.addWidget(self._button, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addStretch(1)
+        vbox(
+            page,
+            self._title,
+            self.facts,
+            (self._button, 0, Qt.AlignmentFlag.AlignLeft),
+            STRETCH,
+            gap=SPACE_3,
+            margin=(SPACE_4, SPACE_3, SPACE_4, SPACE_4),
+        )
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)

@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.engine.server_view import ServerView
@@ -27,6 +27,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
 from inspector.qt.widgets.inputs.controls import bind_keys
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import StatusStrips
 
@@ -46,9 +47,7 @@ class ConsolePanel(QWidget):
         style_table(self.table, theme)
         self._size_columns()
         self._stack = ContentStack(theme, self.table)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        vbox(self, self._stack)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)  # the window copies other things
         copy.activated.connect(self._on_copy)
@@ -256,11 +255,7 @@ class RawConsole(QWidget):
         splitter.addWidget(self.composer)
         splitter.addWidget(self.stack)
         splitter.setSizes([460, 540])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.strips)
-        column.addWidget(splitter, 1)
+        vbox(self, self.strips, (splitter, 1), gap=0)
 
     def _connect(self) -> None:
         self.composer.send_started.connect(self._on_begun)

@@ -6,7 +6,7 @@ import sys
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from inspector.base.json.values import JSON, compact, shorten
 from inspector.base.plain_text import one_line
@@ -18,7 +18,8 @@ from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions
 from inspector.qt.models.servers import connection_placeholder
-from inspector.qt.theme import SPACE_2, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_4, SPACE_6, Theme
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
@@ -57,12 +58,7 @@ class OverviewPanel(QWidget):
         self._findings_heading = Heading(theme, "Findings")
         self.alert = Alert(theme)
         self._stack = ContentStack(theme, self._make_content())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.alert)
-        column.addWidget(self._disconnected_facts)
-        column.addWidget(self._stack, 1)
+        vbox(self, self.alert, self._disconnected_facts, (self._stack, 1), gap=0)
 
     def set_view(self, view: ServerView) -> None:
         self._show_secrets_note(view.plain_secrets)
@@ -125,9 +121,7 @@ class OverviewPanel(QWidget):
     def _make_content(self) -> QWidget:
         page = QWidget()
         page.setMaximumWidth(_MAX_WIDTH)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_6)
-        column.setSpacing(SPACE_2)
+        column = vbox(page, margin=(SPACE_6, SPACE_4, SPACE_6, SPACE_6))
         sections = [
             (self._configured_heading, self._configured),
             (Heading(self._theme, "Server"), self._server),

@@ -11,7 +11,6 @@ from PySide6.QtWidgets import (
     QMenu,
     QStackedWidget,
     QStyledItemDelegate,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -23,7 +22,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import SERVER_TONES, ServersModel, ViewRole, WaitingRole, state_text
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.item_views import SidebarEntry, style_list, style_sidebar
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, paint_dot
 
@@ -152,14 +151,7 @@ class ServerListPanel(QWidget):
         header.add_action(self._actions["server.add"])
         self._pages.addWidget(self._empty)
         self._pages.addWidget(self.list)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(header)
-        column.addWidget(self.inbox)
-        column.addWidget(self.features)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self.discovered)
+        vbox(self, header, self.inbox, self.features, (self._pages, 1), self.discovered, gap=0)
 
     def _connect(self, bridge: Bridge) -> None:
         bridge.server_changed.connect(self._on_server_changed)

@@ -17,6 +17,7 @@ from inspector.qt.forms.server.input_fields import PasteBox
 from inspector.qt.models.discovered_servers import configured_text, no_servers_text
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, SPACE_8, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _MAX_WIDTH = 720
@@ -91,58 +92,44 @@ class WelcomePanel(QWidget):
     def _lay_out(self, open_file: QAction) -> None:
         inside = QWidget()
         inside.setMaximumWidth(_MAX_WIDTH)
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(SPACE_6, SPACE_2, SPACE_6, SPACE_2)
-        column.setSpacing(SPACE_2)
-        column.addStretch(2)
-        column.addWidget(self._title)
-        column.addWidget(Heading(self._theme, "Add a server"))
-        column.addWidget(self._about_paste)
-        column.addLayout(self._paste_row(open_file))
-        column.addWidget(self._gap)
-        below = QHBoxLayout()
-        below.setSpacing(SPACE_8)
-        below.addLayout(
-            self._section("Discovered on this machine", self.found_text, [self._review, self._search_again]),
-            1,
-        )
         demo = [ActionButton(self._demo)]
-        below.addLayout(
-            self._section("Try the demo servers", MutedLabel(self._theme, _DEMO, wrap=True), demo), 1
+        below = hbox(
+            None,
+            (
+                self._section(
+                    "Discovered on this machine", self.found_text, [self._review, self._search_again]
+                ),
+                1,
+            ),
+            (self._section("Try the demo servers", MutedLabel(self._theme, _DEMO, wrap=True), demo), 1),
+            gap=SPACE_8,
         )
-        column.addLayout(below)
-        column.addStretch(3)
+        vbox(
+            inside,
+            (STRETCH, 2),
+            self._title,
+            Heading(self._theme, "Add a server"),
+            self._about_paste,
+            self._paste_row(open_file),
+            self._gap,
+            below,
+            (STRETCH, 3),
+            margin=(SPACE_6, SPACE_2),
+        )
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(_centered(inside))
-        outer = QVBoxLayout(self)
-        outer.setContentsMargins(0, 0, 0, 0)
-        outer.addWidget(scroll)
+        vbox(self, scroll)
         self.setFocusProxy(self.box)
 
     def _paste_row(self, open_file: QAction) -> QHBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(SPACE_2)
-        column.addWidget(ActionButton(self.go_action, "primary"))
-        column.addWidget(ActionButton(open_file))
-        column.addStretch(1)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.box, 1, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(column)
-        return row
+        column = vbox(None, ActionButton(self.go_action, "primary"), ActionButton(open_file), STRETCH)
+        return hbox(None, (self.box, 1, Qt.AlignmentFlag.AlignTop), column)
 
     def _section(self, title: str, text: QWidget, buttons: Sequence[ActionButton]) -> QVBoxLayout:
-        column = QVBoxLayout()
-        column.setSpacing(SPACE_1)
-        column.addWidget(Heading(self._theme, title))
-        column.addWidget(text)
-        column.addSpacing(SPACE_1)
-        column.addLayout(_row(buttons))
-        column.addStretch(1)
-        return column
+        return vbox(None, Heading(self._theme, title), text, SPACE_1, _row(buttons), STRETCH, gap=SPACE_1)
 
     def _on_text(self) -> None:
         self.go_action.setEnabled(bool(self.box.text().strip()))
@@ -181,21 +168,12 @@ class WelcomePanel(QWidget):
 
 
 def _row(buttons: Sequence[ActionButton]) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(SPACE_2)
-    for button in buttons:
-        row.addWidget(button)
-    row.addStretch(1)
-    return row
+    return hbox(None, *buttons, STRETCH)
 
 
 def _centered(widget: QWidget) -> QWidget:
     page = QWidget()
-    row = QHBoxLayout(page)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.addStretch(1)
-    row.addWidget(widget, 1000)
-    row.addStretch(1)
+    hbox(page, STRETCH, (widget, 1000), STRETCH, gap=-1)
     return page
 
 

@@ -11,7 +11,7 @@ from enum import IntEnum
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QListView, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QListView, QSplitter, QStackedWidget, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
@@ -23,6 +23,7 @@ from inspector.qt.widgets.code.json_view import MAX_COPIED, JsonView
 from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments, icon_button
 from inspector.qt.widgets.item_views import NoteDelegate, style_list
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.media.markdown import MarkdownView
 from inspector.qt.widgets.media.media import AudioView, CsvTable, ImageView, read_image
 from inspector.qt.widgets.notices.notices import Alert
@@ -236,22 +237,16 @@ class ContentView(QWidget):
         return action
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self.strip)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.forms)
-        row.addWidget(self._facts, 1)
-        row.addWidget(self._open_button)
-        for action in (self.copy_action, self.save_action):
-            row.addWidget(icon_button(action))
+        hbox(
+            self.strip,
+            self.forms,
+            (self._facts, 1),
+            self._open_button,
+            *(icon_button(action) for action in (self.copy_action, self.save_action)),
+            margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1),
+        )
         self._pages.addWidget(self.text)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.strip)
-        column.addWidget(self.alert)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self.saver)
+        vbox(self, self.strip, self.alert, (self._pages, 1), self.saver, gap=0)
 
 
 def _facts(content: Content) -> str:
@@ -345,20 +340,14 @@ class PartsView(QWidget):
         self.list.setMinimumHeight(2 * self._theme.row_height())
         self._notes.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
         below = QWidget()
-        column = QVBoxLayout(below)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._notes)
         self._pages.addWidget(self.view)
         self._pages.addWidget(self.overview)
-        column.addWidget(self._pages, 1)
+        vbox(below, self._notes, (self._pages, 1), gap=0)
         self._splitter.setChildrenCollapsible(False)
         self._splitter.addWidget(self.list)
         self._splitter.addWidget(below)
         self._splitter.setStretchFactor(1, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._splitter)
+        vbox(self, self._splitter)
         self.setFocusProxy(self.list)
 
 

@@ -9,7 +9,6 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QS
 from PySide6.QtGui import QBrush, QKeyEvent, QMouseEvent, QPainter, QPaintEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QHeaderView,
     QScrollArea,
     QStyle,
@@ -23,6 +22,7 @@ from inspector.base.json.values import JSON, pretty
 from inspector.qt.models.compare.diff_rows import Column, DiffRowsModel, StretchRole
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.traffic.compare.diff import Cut, Diff
 
@@ -219,9 +219,7 @@ class WholeValues(QWidget):
         super().__init__(parent)
         self._theme = theme
         self.left, self.right = (PlainLabel(theme, wrap=True, selectable=True) for _ in range(2))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_6, SPACE_1, 0, 0)
-        row.setSpacing(0)
+        row = hbox(self, gap=0, margin=(SPACE_6, SPACE_1, 0, 0))
         for label, name in ((self.left, "Full baseline value"), (self.right, "Full current value")):
             label.setAccessibleName(name)
             label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)

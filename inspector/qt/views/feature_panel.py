@@ -26,7 +26,7 @@ from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.feature_list import ChangeStrip, FeatureList, count_text
 from inspector.qt.widgets.inputs.search import SearchField
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
@@ -237,9 +237,7 @@ class SingleListPanel(FeaturePanel):
         left = QWidget()
         column = column_in(left)
         column.addWidget(self._header)
-        boxed = QVBoxLayout()
-        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        boxed.addWidget(self.search)
+        boxed = vbox(None, self.search, gap=-1, margin=SPACE_2)
         column.addLayout(boxed)
         column.addWidget(self._no_matches)
         column.addWidget(self.list, 1)
@@ -334,7 +332,4 @@ class ListRefresher(QObject):
 
 def column_in(widget: QWidget) -> QVBoxLayout:
     """Create a column without spacing or margins."""
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    return column
+    return vbox(widget, gap=0)

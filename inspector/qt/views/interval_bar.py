@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDoubleSpinBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDoubleSpinBox, QWidget
 
 from inspector.base.units import plural, time_of_day
 from inspector.engine.calls.repetition import (
@@ -16,6 +16,7 @@ from inspector.engine.calls.repetition import (
 )
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 
@@ -44,18 +45,15 @@ class IntervalBar(QWidget):
         self._repeat_button = ActionButton(self.repeat_action)
         self._stop_button = ActionButton(self.stop_action)
         self._label = MutedLabel(theme, wrap=True)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(PlainLabel(theme, "Every", tone="muted"))
-        row.addWidget(self.interval)
-        row.addWidget(self._repeat_button)
-        row.addWidget(self._stop_button)
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        column.setSpacing(SPACE_1)
-        column.addLayout(row)
-        column.addWidget(self._label)
+        row = hbox(
+            None,
+            PlainLabel(theme, "Every", tone="muted"),
+            self.interval,
+            self._repeat_button,
+            self._stop_button,
+            STRETCH,
+        )
+        vbox(self, row, self._label, gap=SPACE_1, margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1))
         self.repeat_action.triggered.connect(lambda: self.repeat_requested.emit(self.plan()))
         self.stop_action.triggered.connect(self.stop_requested)
         self.set_running(False)

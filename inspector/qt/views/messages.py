@@ -6,14 +6,14 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
 from inspector.engine.content.content import Content, ContentKind, Message
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.media.media import ImageView, read_image
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
@@ -49,14 +49,10 @@ class MessagesView(QScrollArea):
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setAccessibleName("Messages")
         inside = QWidget()
-        self._column = QVBoxLayout(inside)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
         self._more_action = QAction("Show more", self)
         self._more_action.triggered.connect(self.show_more)
         self._more = ActionButton(self._more_action, "quiet")
-        self._column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
-        self._column.addStretch(1)
+        self._column = vbox(inside, (self._more, 0, Qt.AlignmentFlag.AlignLeft), STRETCH, gap=0)
         self.setWidget(inside)
 
     @property
@@ -113,20 +109,22 @@ class MessageCard(QWidget):
         self._open_action = QAction("Open", self)
         self._open_action.triggered.connect(self._on_open)
         role = message.role or "no role"
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Badge(theme, role, tone or _TONES.get(role, "warn")))
-        head.addWidget(MutedLabel(theme, message.about or _facts(message.content)), 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(side, SPACE_2, side, SPACE_3)
-        column.setSpacing(SPACE_1)
-        column.addLayout(head)
+        head = hbox(
+            None,
+            Badge(theme, role, tone or _TONES.get(role, "warn")),
+            (MutedLabel(theme, message.about or _facts(message.content)), 1),
+        )
         self._body, is_complete = self._make_body()
         if not is_complete:
             self._open_action.setText(_open_label(message.content))
             head.addWidget(ActionButton(self._open_action, "quiet"))
-        if self._body is not None:
-            column.addWidget(self._body)
+        column = vbox(
+            self,
+            head,
+            self._body,
+            gap=SPACE_1,
+            margin=(side, SPACE_2, side, SPACE_3),
+        )
         if message.content.problem:
             problem = message.content.problem
             column.addWidget(

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 import shiboken6
 from PySide6.QtCore import QEvent, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
@@ -25,6 +25,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.raw_edit import RawEdit, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
@@ -257,28 +258,21 @@ class RawComposer(QWidget):
         self.compact.toggled.connect(lambda checked: self._show_status())
 
     def _lay_out(self) -> None:
-        self.tool_row = QHBoxLayout()
-        self.tool_row.setSpacing(SPACE_2)
-        self.tool_row.addStretch(1)
+        self.tool_row = hbox(None, STRETCH)
         self.add_tool(ActionButton(self.pretty_action))
         self._cancel_button = ActionButton(self.cancel_action)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(ActionButton(self.send_action, "primary"))
-        for widget in (self._cancel_button, self._spinner, self._waiting):
-            row.addWidget(widget)
-        row.addStretch(1)
-        row.addWidget(self.compact)
-        row.addSpacing(SPACE_2)
-        row.addWidget(self.ids)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        column.setSpacing(SPACE_2)
-        column.addLayout(self.tool_row)
-        column.addWidget(self.editor, 1)
-        column.addWidget(self.status)
-        column.addWidget(self.alert)
-        column.addLayout(row)
+        row = hbox(
+            None,
+            ActionButton(self.send_action, "primary"),
+            self._cancel_button,
+            self._spinner,
+            self._waiting,
+            STRETCH,
+            self.compact,
+            SPACE_2,
+            self.ids,
+        )
+        vbox(self, self.tool_row, (self.editor, 1), self.status, self.alert, row, margin=(SPACE_3, SPACE_2))
         for button in self.findChildren(ActionButton):
             button.setAutoDefault(False)  # Return in a dialog belongs to the text
         self.setFocusProxy(self.editor)
@@ -373,20 +367,11 @@ class RawResponse(QWidget):
         self._stack.open()
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        strip.setSpacing(SPACE_2)
-        strip.addWidget(self.badge)
-        strip.addWidget(self._facts, 1)
+        strip = hbox(None, self.badge, (self._facts, 1), margin=(SPACE_3, SPACE_2))
         for button in self._buttons:
             button.setAutoDefault(False)
             strip.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(strip)
-        column.addWidget(self.alert)
-        column.addWidget(self._stack, 1)
+        vbox(self, strip, self.alert, (self._stack, 1), gap=0)
 
 
 def _no_response_text(log: TrafficLog, row: int) -> str:

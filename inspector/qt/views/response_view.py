@@ -7,7 +7,7 @@ from functools import cached_property
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.base.json.values import JSON, pretty
 from inspector.base.units import duration, size
@@ -18,6 +18,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
 from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
@@ -58,13 +59,9 @@ class ResponseView(QWidget):
         self.saver = BodySaver(theme)
         self._pages = QStackedWidget()
         inside = QWidget()
-        self._inside = QVBoxLayout(inside)
-        self._inside.setContentsMargins(0, 0, 0, 0)
-        self._inside.setSpacing(0)
+        self._inside = vbox(inside, gap=0)
         self._stack = ContentStack(theme, inside)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        vbox(self, self._stack)
         self.views.chosen.connect(self._on_view_chosen)
 
     @cached_property

@@ -12,12 +12,10 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QHeaderView,
     QStackedWidget,
     QTableView,
     QTabWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,7 +35,7 @@ from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import BodySaver, BytesBody
 from inspector.qt.widgets.inputs.controls import icon_button
 from inspector.qt.widgets.item_views import style_table
-from inspector.qt.widgets.layout import show_tab
+from inspector.qt.widgets.layout import hbox, show_tab, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
@@ -295,26 +293,22 @@ class ResultView(QWidget):
         self.content.uri_requested.connect(self.uri_requested)
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_1)
-        strip.setSpacing(SPACE_2)
-        for badge in (self.badge, self.check_badge, self.change_badge):
-            strip.addWidget(badge)
-        strip.addWidget(self._facts, 1)
-        strip.addWidget(self._save_button)
+        strip = hbox(
+            None,
+            self.badge,
+            self.check_badge,
+            self.change_badge,
+            (self._facts, 1),
+            self._save_button,
+            margin=(SPACE_3, SPACE_2, SPACE_2, SPACE_1),
+        )
         for view, text in zip(
             (self.content, self.structured, self.changes, self.whole), _LABELS, strict=True
         ):
             self.tabs.addTab(view, text)
         self._pages.addWidget(self.message)
         self._pages.addWidget(self.tabs)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(strip)
-        column.addWidget(self.alert)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self.saver)
+        vbox(self, strip, self.alert, (self._pages, 1), self.saver, gap=0)
 
 
 class CallOutput(QTableView):

@@ -1,16 +1,19 @@
-"""Layout helpers: panel header, collapsible section, indented block, page stack, rows, tabs, removal."""
+"""Layout helpers: boxes, panel header, collapsible section, indented block, pages, tabs, removal."""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import TYPE_CHECKING
+from enum import Enum
+from typing import TYPE_CHECKING, Final, TypeVar
 
 from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import (
     QAbstractButton,
+    QBoxLayout,
     QComboBox,
     QHBoxLayout,
+    QLayout,
     QSizePolicy,
     QToolButton,
     QVBoxLayout,
@@ -28,6 +31,59 @@ if TYPE_CHECKING:
 _WIDE_LEVELS = 4
 
 
+class _Stretch(Enum):
+    STRETCH = 1
+
+
+STRETCH: Final = _Stretch.STRETCH
+BoxItem = (
+    QWidget
+    | QLayout
+    | _Stretch
+    | int
+    | tuple[QWidget | QLayout | _Stretch, int]
+    | tuple[QWidget, int, Qt.AlignmentFlag]
+    | None
+)
+Margin = int | tuple[int, int] | tuple[int, int, int, int] | None
+_Box = TypeVar("_Box", bound=QBoxLayout)
+
+
+def vbox(parent: QWidget | None, *items: BoxItem, gap: int = SPACE_2, margin: Margin = 0) -> QVBoxLayout:
+    """Lay out items from top to bottom, in `parent` or (with None) as a nested layout.
+
+    An item is a widget, a layout, STRETCH, an int (space in pixels) or None (skipped); `(item, stretch)`
+    sets its stretch factor and `(widget, stretch, alignment)` its alignment too. `margin` is one number,
+    (horizontal, vertical), (left, top, right, bottom), or None for the margins of the style. A `gap` of -1
+    is the spacing of the style.
+    """
+    return _fill(QVBoxLayout(parent) if parent is not None else QVBoxLayout(), items, gap, margin)
+
+
+def hbox(parent: QWidget | None, *items: BoxItem, gap: int = SPACE_2, margin: Margin = 0) -> QHBoxLayout:
+    """Lay out items in reading direction; arguments as for `vbox`."""
+    return _fill(QHBoxLayout(parent) if parent is not None else QHBoxLayout(), items, gap, margin)
+
+
+def _fill(box: _Box, items: Sequence[BoxItem], gap: int, margin: Margin) -> _Box:
+    box.setSpacing(gap)
+    if isinstance(margin, int):
+        margin = (margin, margin)
+    if margin is not None:
+        box.setContentsMargins(*margin, *margin[: 4 - len(margin)])
+    for item in items:
+        match item if isinstance(item, tuple) else (item, None):
+            case (int() as pixels, _):
+                box.addSpacing(pixels)
+            case (_Stretch(), factor):
+                box.addStretch(1 if factor is None else factor)
+            case (QLayout() as layout, factor):
+                box.addLayout(layout, factor or 0)
+            case (QWidget() as widget, factor, *alignment):
+                box.addWidget(widget, factor or 0, *alignment)
+    return box
+
+
 class PanelHeader(QWidget):
     """Title, muted detail (a count, a state) and buttons, with a thin line below.
 
@@ -39,13 +95,9 @@ class PanelHeader(QWidget):
         self._theme = theme
         self._title, self._detail = Heading(theme, title), MutedLabel(theme)
         self._height = max(HEADER_HEIGHT, theme.row_height() + SPACE_3)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(SPACE_3, 0, SPACE_2, 1)
-        self._row.setSpacing(SPACE_1)
-        self._row.addWidget(self._title)
-        self._row.addSpacing(SPACE_1)
-        self._row.addWidget(self._detail)
-        self._row.addStretch(1)
+        self._row = hbox(
+            self, self._title, SPACE_1, self._detail, STRETCH, gap=SPACE_1, margin=(SPACE_3, 0, SPACE_2, 1)
+        )
         self._stretch_index = self._row.count() - 1
         self.set_title(title)
         self.set_detail("")
@@ -105,10 +157,7 @@ class CollapsibleSection(QWidget):
         self.button.setSizePolicy(QSizePolicy.Policy.Maximum, QSizePolicy.Policy.Fixed)
         self.button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.set_text(text)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
-        self._column.addWidget(self.button)
+        self._column = vbox(self, self.button, gap=SPACE_1)
         self.button.toggled.connect(self._on_toggled)
         theme.set_icon(self.button, "chevron-right", "muted")
 
@@ -136,7 +185,7 @@ class IndentedBlock(QWidget):
         super().__init__()
         self._is_indented = False
         self._margin = SPACE_3 if depth < _WIDE_LEVELS else SPACE_2 if depth < 2 * _WIDE_LEVELS else SPACE_1
-        self.column = QVBoxLayout(self)
+        self.column = vbox(self, gap=-1, margin=None)
         self.set_indented(False)
 
     def set_indented(self, indented: bool) -> None:
@@ -155,11 +204,7 @@ class Pages(QWidget):
         super().__init__(parent)
         self._pages = list(pages)
         self._index = 0
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        for page in pages:
-            column.addWidget(page, 1)
+        vbox(self, *((page, 1) for page in pages), gap=0)
         self.choose(0)
 
     def index(self) -> int:
@@ -177,8 +222,7 @@ class WidgetHolder(QWidget):
     def __init__(self, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._widget: QWidget | None = None
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
+        self._column = vbox(self, gap=-1)
 
     def setWidget(self, widget: QWidget) -> None:
         """Replace the widget; the previous one is deleted."""
@@ -204,15 +248,9 @@ def in_row(*widgets: QWidget, fills: bool = True) -> QWidget:
     from PySide6.QtWidgets import QSpinBox
 
     holder = QWidget()
-    row = QHBoxLayout(holder)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACE_2)
-    for widget in widgets:
-        row.addWidget(
-            widget, 0 if not fills or isinstance(widget, QAbstractButton | QComboBox | QSpinBox) else 1
-        )
-    if not fills:
-        row.addStretch(1)
+    narrow = (QAbstractButton, QComboBox, QSpinBox)
+    items = ((widget, 1 if fills and not isinstance(widget, narrow) else 0) for widget in widgets)
+    hbox(holder, *items, None if fills else STRETCH)
     return holder
 
 

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QMainWindow,
     QMenu,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -30,6 +29,7 @@ from inspector.qt.panels.server_list import ServerListPanel
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import JobBar, NoticeBar, StatusStrips
 from inspector.qt.window.captures import CaptureDocks, CaptureNotices, openable
@@ -205,13 +205,7 @@ class MainWindow(QMainWindow):
 
     def _with_notices(self, widget: QWidget) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.notices)
-        column.addWidget(self.strips)
-        column.addWidget(self.jobs)
-        column.addWidget(widget, 1)
+        vbox(page, self.notices, self.strips, self.jobs, (widget, 1), gap=0)
         return page
 
     def _add_dock(self, name: str, panel: QWidget, area: Qt.DockWidgetArea) -> QDockWidget:

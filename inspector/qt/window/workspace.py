@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTabWidget, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.engine.server_view import ServerView
@@ -21,7 +21,7 @@ from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.panels.server_list import MARKS
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import discard, hbox, vbox
 from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.badge import Badge, StateDot
 from inspector.qt.widgets.text.labels import Heading, PlainLabel
@@ -355,9 +355,7 @@ class Workspace(QWidget):
 
     def _put(self, name: str, panel: QWidget) -> None:
         self._panels[name] = panel
-        column = QVBoxLayout(self._pages[name])
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(panel)
+        vbox(self._pages[name], panel)
 
     def _on_tab_changed(self, index: int) -> None:
         getattr(self, TABS[index])  # creates it
@@ -409,26 +407,22 @@ class Workspace(QWidget):
         self.tabs.setTabText(TABS.index("tasks"), f"Tasks {count:,}" if count else "Tasks")
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        strip.setSpacing(SPACE_2)
-        strip.addWidget(self._dot)
-        strip.addWidget(self._title)
-        strip.addWidget(self._revision)
-        strip.addWidget(self._unverified)
-        strip.addWidget(self.regression_badge)
-        strip.addWidget(self._address, 1)
-        strip.addWidget(self._login_button)
-        strip.addWidget(self._connect_button)
-        strip.addWidget(self._disconnect_button)
+        strip = hbox(
+            None,
+            self._dot,
+            self._title,
+            self._revision,
+            self._unverified,
+            self.regression_badge,
+            (self._address, 1),
+            self._login_button,
+            self._connect_button,
+            self._disconnect_button,
+            margin=(SPACE_3, SPACE_2),
+        )
         for name, page in self._pages.items():
             self.tabs.addTab(page, name.capitalize())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(strip)
-        column.addWidget(self.strips)
-        column.addWidget(self.tabs, 1)
+        vbox(self, strip, self.strips, (self.tabs, 1), gap=0)
 
 
 def _short(address: str) -> str:

@@ -2,22 +2,26 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import sys
+import weakref
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QEvent, Qt
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPlainTextEdit, QWidget
+from PySide6.QtWidgets import QApplication, QLineEdit, QPlainTextEdit, QWidget
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.engine.servers.views import DiscoveredServerView, Trust
+from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport, Trust
 from inspector.engine.views import ServerStatus
-from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel
+from inspector.qt.panels.discovered_servers.panel import DiscoveredServersPanel, DiscoveredServersTree
+from inspector.qt.theme import Theme
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 ARGS = scripted().args
+ICONS = Path(__file__).parents[3] / "resources" / "icons"
 
 
 def write(project: Path, **servers: JSONObject) -> None:
@@ -304,3 +308,16 @@ def test_review_of_an_enormous_server_does_not_hold_up_the_window(project: Path,
         assert len(panel.review.findChildren(QWidget)) < 1_000
         assert not panel.review.trust_action.isEnabled()
         assert not panel.review.import_action.isEnabled()
+
+
+def test_deleted_tree_frees_its_report_while_the_theme_lives(qapp: QApplication) -> None:
+    theme = Theme(ICONS)
+    tree = DiscoveredServersTree(theme)
+    tree.show_report(DiscoveryReport())
+    freed = weakref.ref(tree)
+    tree.deleteLater()
+    QApplication.sendPostedEvents(tree, QEvent.Type.DeferredDelete)
+    del tree
+    gc.collect()
+    assert freed() is None
+    theme.changed.emit()

@@ -12,13 +12,11 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QLayout,
     QLineEdit,
     QPlainTextEdit,
     QSpinBox,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +27,7 @@ from inspector.protocol.jsonrpc import USER_REJECTED, error_code_text
 from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE, SAMPLING_REFUSED
 from inspector.qt.forms.json.json_edit import JsonEdit
 from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.qt.widgets.text.text_box import TextBox
 
@@ -200,12 +199,7 @@ class CannedPage(ReplyKindPage):
 
     def _error(self) -> QWidget:
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(MutedLabel(self._theme, "Code"))
-        row.addWidget(self.code)
-        row.addWidget(self.message, 1)
+        hbox(holder, MutedLabel(self._theme, "Code"), self.code, (self.message, 1))
         return holder
 
 
@@ -235,11 +229,7 @@ def _json_box(theme: Theme, name: str) -> JsonEdit:
 def _aligned_top(widget: QWidget) -> QWidget:
     """Let a text box fill the space; keep a single-line field at the top."""
     holder = QWidget()
-    column = QVBoxLayout(holder)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.addWidget(widget)
-    if not isinstance(widget, JsonEdit):
-        column.addStretch(1)
+    vbox(holder, widget, STRETCH if not isinstance(widget, JsonEdit) else None, gap=-1)
     return holder
 
 
@@ -251,7 +241,8 @@ class ScriptPage(ReplyKindPage):
         self.path = line("Script file", "File path")
         self.loops = QCheckBox("Start over after the last reply")
         self.position = MutedLabel(theme, "", wrap=True)
-        self._path_buttons, self._position_buttons = QHBoxLayout(), QHBoxLayout()
+        self._path_buttons = hbox(None, gap=-1)
+        self._position_buttons = hbox(None, gap=-1)
         self._add(0, "File", self.path, extra=self._path_buttons)
         self._grid.addWidget(self.loops, 1, 1)
         self._add(2, "", self.position, extra=self._position_buttons)
@@ -298,7 +289,7 @@ class EndpointPage(ReplyKindPage):
         )
         self.extra = _json_box(theme, "Extra request properties as JSON; null removes a property")
         self.key_text = MutedLabel(theme, "", wrap=True)
-        self._key_buttons = QHBoxLayout()
+        self._key_buttons = hbox(None, gap=-1)
         self._add(0, "URL", self.url)
         self._add(1, "Model", self.model)
         self._add(2, "API key", self.key, extra=self._key_buttons)
@@ -344,14 +335,7 @@ class EndpointPage(ReplyKindPage):
 
     def _limits(self) -> QWidget:
         holder = QWidget()
-        row = QHBoxLayout(holder)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.timeout)
-        row.addSpacing(SPACE_2)
-        row.addWidget(MutedLabel(self._theme, "Rate limit"))
-        row.addWidget(self.per_minute)
-        row.addStretch(1)
+        hbox(holder, self.timeout, SPACE_2, MutedLabel(self._theme, "Rate limit"), self.per_minute, STRETCH)
         return holder
 
     def _on_timeout(self, seconds: int) -> None:

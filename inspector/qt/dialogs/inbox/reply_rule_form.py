@@ -9,9 +9,7 @@ from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
-    QHBoxLayout,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,9 +29,10 @@ from inspector.qt.dialogs.inbox.reply_kinds import (
     line,
 )
 from inspector.qt.forms.json.json_edit import JsonEdit
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField, TextError
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
@@ -210,17 +209,8 @@ class ReplyRuleForm(QWidget):
         ):
             grid.addWidget(MutedLabel(self._theme, text), number, 0)
             grid.addWidget(field, number, 1)
-        row = QHBoxLayout()
-        row.addWidget(_button(self.try_action))
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        column.addLayout(grid)
-        column.addWidget(self._stack, 1)
-        column.addWidget(self.alert)
-        column.addWidget(self.reply)
-        column.addLayout(row)
+        row = hbox(None, _button(self.try_action), STRETCH, gap=-1)
+        vbox(self, grid, (self._stack, 1), self.alert, self.reply, row, margin=(SPACE_3, 0, 0, 0))
 
 
 def _sent(reply: Reply) -> JSON:

@@ -19,13 +19,11 @@ from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
-    QHBoxLayout,
     QSpinBox,
     QSplitter,
     QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -39,6 +37,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.inputs.filter_bar import Completer, TextError
 from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
@@ -353,34 +352,28 @@ class ReplyRulesDialog(QDialog):
         split.addWidget(self._right)
         split.setSizes([_LIST_WIDTH, 920 - _LIST_WIDTH])
         split.setStretchFactor(1, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(Heading(self._theme, "Reply rules"))
         text = (
             "The first enabled rule that matches a server request replies to it; the reply is labeled "
             "with the rule's name. Requests that match no rule wait for you."
         )
-        column.addWidget(MutedLabel(self._theme, text, wrap=True))
-        column.addWidget(split, 1)
-        column.addWidget(self.timeout)
-        column.addWidget(self.alert)
+        vbox(
+            self,
+            Heading(self._theme, "Reply rules"),
+            MutedLabel(self._theme, text, wrap=True),
+            (split, 1),
+            self.timeout,
+            self.alert,
+            gap=SPACE_3,
+            margin=SPACE_4,
+        )
 
     def _left(self) -> QWidget:
         holder = QWidget()
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
         add = ActionButton(self.add_action)
         add.setAutoDefault(False)
-        row.addWidget(add)
-        row.addStretch(1)
-        for action in (self.up_action, self.down_action, self.remove_action):
-            row.addWidget(icon_button(action))
-        column = QVBoxLayout(holder)
-        column.setContentsMargins(0, 0, SPACE_2, 0)
-        column.setSpacing(SPACE_2)
-        column.addWidget(self.list, 1)
-        column.addLayout(row)
+        actions = (self.up_action, self.down_action, self.remove_action)
+        row = hbox(None, add, STRETCH, *map(icon_button, actions))
+        vbox(holder, (self.list, 1), row, margin=(0, 0, SPACE_2, 0))
         return holder
 
 
@@ -479,12 +472,7 @@ class InboxTimeoutRow(QWidget):
         )
         self.seconds.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
         self.seconds.setEnabled(False)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(MutedLabel(theme, "Inbox timeout"))
-        row.addWidget(self.seconds)
-        row.addStretch(1)
+        hbox(self, MutedLabel(theme, "Inbox timeout"), self.seconds, STRETCH)
         bridge.start_when_attached("load the Inbox timeout", self._load())
 
     async def _load(self) -> None:

@@ -13,7 +13,7 @@ from pathlib import Path
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QDragEnterEvent, QDropEvent
-from PySide6.QtWidgets import QDialog, QFileDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QFileDialog, QLineEdit, QWidget
 
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import shorten
@@ -27,8 +27,9 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import CredentialFields, PasteBox
 from inspector.qt.forms.server.pasted_servers import PastedList, PastedServer, dropped_config_files
 from inspector.qt.models.discovered_servers import short_path
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
@@ -114,8 +115,7 @@ class AddServerDialog(QDialog):
         return action
 
     def _lay_out(self) -> None:
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
+        buttons = hbox(None)
         for action in (self.file_action, self._cancel_action, self.add_only_action):
             button = ActionButton(action)
             button.setAutoDefault(False)  # Return in a field adds, or does nothing
@@ -123,18 +123,20 @@ class AddServerDialog(QDialog):
             if action is self.file_action:
                 buttons.addStretch(1)
         buttons.addWidget(self._add_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(Heading(self._theme, "Paste a command, URL or configuration"))
-        column.addWidget(self.address)
-        column.addWidget(self._summary)
-        column.addWidget(self.alert)
-        column.addWidget(self.list, 1)
-        column.addWidget(self.fields)
-        column.addWidget(self._error)
-        column.addStretch(0)
-        column.addLayout(buttons)
+        vbox(
+            self,
+            Heading(self._theme, "Paste a command, URL or configuration"),
+            self.address,
+            self._summary,
+            self.alert,
+            (self.list, 1),
+            self.fields,
+            self._error,
+            (STRETCH, 0),
+            buttons,
+            gap=SPACE_3,
+            margin=SPACE_4,
+        )
         self.setMinimumWidth(560)
         self.resize(720, 0)
 

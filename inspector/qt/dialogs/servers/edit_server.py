@@ -5,7 +5,7 @@ from __future__ import annotations
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QLineEdit, QWidget
 
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSONObject
@@ -17,8 +17,9 @@ from inspector.config.servers.server_list import read_entry
 from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.server_form import ServerForm
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 
@@ -66,25 +67,11 @@ class EditServerDialog(QDialog):
         return "" if self._error.isHidden() else self._error.text()
 
     def _lay_out(self, theme: Theme) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(MutedLabel(theme, "Name"))
-        head.addWidget(self.name, 1)
-        head.addWidget(self.form.transport_switch)
+        head = hbox(None, MutedLabel(theme, "Name"), (self.name, 1), self.form.transport_switch)
         save = ActionButton(self.save_action, "primary")
         save.setDefault(True)  # else Return in a field would press Cancel
-        buttons = QHBoxLayout()
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self.cancel_action))
-        buttons.addWidget(save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addLayout(head)
-        column.addWidget(self.form, 1)
-        column.addWidget(self._names)
-        column.addWidget(self._error)
-        column.addLayout(buttons)
+        buttons = hbox(None, STRETCH, ActionButton(self.cancel_action), save, gap=-1)
+        vbox(self, head, (self.form, 1), self._names, self._error, buttons, gap=SPACE_3, margin=SPACE_4)
 
     def reject(self) -> None:
         """Discard changes on Cancel or Esc only when pressed twice."""

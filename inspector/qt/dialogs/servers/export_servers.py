@@ -23,7 +23,6 @@ from PySide6.QtWidgets import (
     QListWidgetItem,
     QScrollArea,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -45,6 +44,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -147,41 +147,33 @@ class ExportServersDialog(QDialog):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        side = QVBoxLayout(left)
-        side.setContentsMargins(0, 0, SPACE_2, 0)
-        side.setSpacing(SPACE_2)
-        side.addWidget(Heading(self._theme, "Servers"))
-        side.addWidget(self.servers, 1)
-        side.addLayout(_row([self.all_action, self.none_action]))
+        vbox(
+            left,
+            Heading(self._theme, "Servers"),
+            (self.servers, 1),
+            _row([self.all_action, self.none_action]),
+            margin=(0, 0, SPACE_2, 0),
+        )
         right = QWidget()
-        main = QVBoxLayout(right)
-        main.setContentsMargins(SPACE_2, 0, 0, 0)
-        main.setSpacing(SPACE_2)
-        main.addWidget(Heading(self._theme, "Format"))
-        main.addWidget(self.format)
-        main.addWidget(self._stack, 1)
-        main.addWidget(self._notes)
-        main.addWidget(MutedLabel(self._theme, _ADVICE, wrap=True))
+        vbox(
+            right,
+            Heading(self._theme, "Format"),
+            self.format,
+            (self._stack, 1),
+            self._notes,
+            MutedLabel(self._theme, _ADVICE, wrap=True),
+            margin=(SPACE_2, 0, 0, 0),
+        )
         sides = QSplitter()
         sides.setChildrenCollapsible(False)
         sides.addWidget(left)
         sides.addWidget(right)
         sides.setSizes([240, 640])
         sides.setStretchFactor(1, 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self._close_action))
-        buttons.addWidget(ActionButton(self.save_action))
         copy = ActionButton(self.copy_action, "primary")
         copy.setDefault(True)
-        buttons.addWidget(copy)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(sides, 1)
-        column.addWidget(self.alert)
-        column.addLayout(buttons)
+        buttons = hbox(None, STRETCH, ActionButton(self._close_action), ActionButton(self.save_action), copy)
+        vbox(self, (sides, 1), self.alert, buttons, gap=SPACE_3, margin=SPACE_4)
 
     def _items(self) -> list[QListWidgetItem]:
         return [self.servers.item(row) for row in range(self.servers.count())]
@@ -242,8 +234,7 @@ class ExportServersDialog(QDialog):
 
 
 def _row(actions: Sequence[QAction]) -> QHBoxLayout:
-    row = QHBoxLayout()
-    row.setSpacing(SPACE_2)
+    row = hbox(None)
     for action in actions:
         button = ActionButton(action, "quiet")
         button.setAutoDefault(False)

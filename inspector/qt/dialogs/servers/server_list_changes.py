@@ -10,15 +10,16 @@ from datetime import datetime
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QDialog, QHBoxLayout, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QDialog, QTreeWidget, QTreeWidgetItem, QWidget
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.config.servers.entry_diff import FieldChange, ServerListDiff
 from inspector.qt.models.servers import server_list_changes_text
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
 _ADVICE = "The changes are in effect. Open connections use them after a reconnect."
@@ -52,15 +53,8 @@ class ServerListChangesDialog(QDialog):
             self.tree.setColumnWidth(position, width)
         close = QAction("Close", self)
         close.triggered.connect(self.close)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(MutedLabel(theme, _ADVICE, wrap=True), 1)
-        buttons.addWidget(ActionButton(close))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(self.tree, 1)
-        column.addLayout(buttons)
+        buttons = hbox(None, (MutedLabel(theme, _ADVICE, wrap=True), 1), ActionButton(close))
+        vbox(self, (self.tree, 1), buttons, gap=SPACE_3, margin=SPACE_4)
         self.show_changes(changes)
 
     def show_changes(self, changes: Sequence[tuple[datetime, ServerListDiff]]) -> None:

@@ -13,10 +13,8 @@ from PySide6.QtWidgets import (
     QDialog,
     QFormLayout,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -28,6 +26,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 
@@ -84,9 +83,7 @@ class ServerSecretsDialog(QDialog):
 
     def _lay_out(self, theme: Theme) -> None:
         page = QWidget()
-        inner = QVBoxLayout(page)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(SPACE_2)
+        inner = vbox(page)
         if self.moves:
             inner.addWidget(Heading(theme, "Move to the secret store"))
             text = "These are in the server list as plain text. Those you do not select stay there."
@@ -107,20 +104,18 @@ class ServerSecretsDialog(QDialog):
         scroll.setWidgetResizable(True)
         scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         scroll.setWidget(page)
-        buttons = QHBoxLayout()
         save = ActionButton(self.save_action, "primary")
         save.setDefault(True)  # else Return in a field would press Cancel
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self._cancel_action))
-        buttons.addWidget(save)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(PlainLabel(theme, _short(self._server), tone="muted"))
-        column.addWidget(scroll, 1)
-        column.addWidget(MutedLabel(theme, "Takes effect on reconnect.", wrap=True))
-        column.addWidget(self._error)
-        column.addLayout(buttons)
+        vbox(
+            self,
+            PlainLabel(theme, _short(self._server), tone="muted"),
+            (scroll, 1),
+            MutedLabel(theme, "Takes effect on reconnect.", wrap=True),
+            self._error,
+            hbox(None, STRETCH, ActionButton(self._cancel_action), save, gap=-1),
+            gap=SPACE_3,
+            margin=SPACE_4,
+        )
 
     def _moved(self) -> list[str]:
         return [name for name, box in self.moves.items() if box.isChecked()]

@@ -12,11 +12,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QCheckBox,
     QDialog,
-    QHBoxLayout,
     QSpinBox,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -25,9 +23,10 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, plural, size
 from inspector.config.preferences.sections import CapturePrefs
 from inspector.qt.bridge import Bridge
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.traffic.captures.folder import CaptureInfo
@@ -91,32 +90,28 @@ class CapturesDialog(QDialog):
         return self.list
 
     def _lay_out(self, theme: Theme) -> None:
-        limits = QHBoxLayout()
-        limits.setSpacing(SPACE_2)
-        for widget in (
-            MutedLabel(theme, "Keep for"),
-            self.days,
-            MutedLabel(theme, "and up to"),
-            self.mebibytes,
-        ):
-            limits.addWidget(widget)
-        limits.addWidget(MutedLabel(theme, "in total; the oldest are deleted first."))
-        limits.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.addWidget(self._total, 1)
-        buttons.addWidget(ActionButton(self.delete_action, "danger"))
-        buttons.addWidget(ActionButton(self.open_action, "primary"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_2)
-        column.addWidget(Heading(theme, "Saved captures"))
-        column.addWidget(self._folder)
-        column.addWidget(self._stack, 1)
-        column.addLayout(buttons)
-        column.addSpacing(SPACE_3)
-        column.addWidget(self.record)
-        column.addLayout(limits)
-        column.addWidget(self._error)
+        texts = ("Keep for", "and up to", "in total; the oldest are deleted first.")
+        keep, up_to, total = (MutedLabel(theme, text) for text in texts)
+        limits = hbox(None, keep, self.days, up_to, self.mebibytes, total, STRETCH)
+        buttons = hbox(
+            None,
+            (self._total, 1),
+            ActionButton(self.delete_action, "danger"),
+            ActionButton(self.open_action, "primary"),
+            gap=-1,
+        )
+        vbox(
+            self,
+            Heading(theme, "Saved captures"),
+            self._folder,
+            (self._stack, 1),
+            buttons,
+            SPACE_3,
+            self.record,
+            limits,
+            self._error,
+            margin=SPACE_4,
+        )
 
     def _connect(self) -> None:
         self.open_action.triggered.connect(self._on_open)
@@ -247,21 +242,24 @@ class UnsavedRowsDialog(QDialog):
         self.save_action = self._action("Save a copy…", self.save_requested)
         self.discard_action = self._action("Close without saving", self.discard_requested)
         self.cancel_action = self._action("Cancel", None)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self.discard_action, "danger"))
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self.cancel_action))
-        buttons.addWidget(ActionButton(self.save_action, "primary"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_3)
-        column.addWidget(Heading(theme, f"Close without saving {plural(rows, 'row')}?"))
+        buttons = hbox(
+            None,
+            ActionButton(self.discard_action, "danger"),
+            STRETCH,
+            ActionButton(self.cancel_action),
+            ActionButton(self.save_action, "primary"),
+        )
         text = (
             f"Recording is paused, so the latest traffic is only in memory. {state.reason} {state.next_step}"
         )
-        column.addWidget(PlainLabel(theme, one_line(text), wrap=True))
-        column.addLayout(buttons)
+        vbox(
+            self,
+            Heading(theme, f"Close without saving {plural(rows, 'row')}?"),
+            PlainLabel(theme, one_line(text), wrap=True),
+            buttons,
+            gap=SPACE_3,
+            margin=SPACE_4,
+        )
         self.setMinimumWidth(_QUESTION_WIDTH)
 
     def _action(self, text: str, chosen: SignalInstance | None) -> QAction:

@@ -15,10 +15,8 @@ from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
     QGridLayout,
-    QHBoxLayout,
     QScrollArea,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -27,6 +25,7 @@ from inspector.qt.models.traffic.view_options import TONES, TrafficViewOptions
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField, TextError
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _NAMES = {
@@ -126,29 +125,25 @@ class ColorRulesDialog(QDialog):
         self._grid.setVerticalSpacing(SPACE_1)
         self._grid.setColumnStretch(1, 1)
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(self._grid)
-        column.addStretch(1)
+        vbox(content, self._grid, STRETCH, gap=-1)
         area = QScrollArea()
         area.setWidget(content)
         area.setWidgetResizable(True)
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
-        buttons.addWidget(ActionButton(add))
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(defaults, "quiet"))
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, SPACE_3, 0, 0)
-        whole.setSpacing(0)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        head.addWidget(
-            MutedLabel(self._theme, "Each row gets the color of the first rule that matches it.", wrap=True)
+        buttons = hbox(
+            None,
+            ActionButton(add),
+            STRETCH,
+            ActionButton(defaults, "quiet"),
+            gap=-1,
+            margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_3),
         )
-        whole.addLayout(head)
-        whole.addWidget(area, 1)
-        whole.addLayout(buttons)
+        head = hbox(
+            None,
+            MutedLabel(self._theme, "Each row gets the color of the first rule that matches it.", wrap=True),
+            gap=-1,
+            margin=(SPACE_3, 0),
+        )
+        vbox(self, head, (area, 1), buttons, gap=0, margin=(0, SPACE_3, 0, 0))
 
 
 class RuleRow:

@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QDialog, QHBoxLayout, QMenu, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QDialog, QMenu, QToolButton, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, compact, shorten
@@ -24,6 +24,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.diff_view import DiffView
 from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
 from inspector.qt.widgets.inputs.popups import NotePopup
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
@@ -215,10 +216,7 @@ class CompareDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self.resize(1100, 720)
-        top = QHBoxLayout()
-        top.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
-        top.setSpacing(SPACE_2)
-        top.addWidget(self.parts)
+        top = hbox(None, self.parts, margin=(SPACE_3, SPACE_2, SPACE_2, SPACE_2))
         self.parts.setVisible(len(self._parts) > 1)
         top.addWidget(self.summary, 1)
         top.addWidget(self.ignore_bar)
@@ -228,17 +226,8 @@ class CompareDialog(QDialog):
             button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
             button.setAccessibleName(action.iconText())
             top.addWidget(button)
-        foot = QHBoxLayout()
-        foot.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        foot.addWidget(self.position, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(top)
-        column.addWidget(self.head)
-        column.addWidget(self.alert)
-        column.addWidget(self.gate, 1)
-        column.addLayout(foot)
+        foot = hbox(None, (self.position, 1), gap=-1, margin=(SPACE_3, SPACE_2))
+        vbox(self, top, self.head, self.alert, (self.gate, 1), foot, gap=0)
 
 
 def _written(value: JSON | Cut) -> str:
@@ -258,10 +247,7 @@ class DiffHead(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._halves = (_Half(theme), _Half(theme))
-        self._row = QHBoxLayout(self)
-        self._row.setSpacing(0)
-        for half in self._halves:
-            self._row.addWidget(half, 1)
+        self._row = hbox(self, *((half, 1) for half in self._halves), gap=0, margin=None)
         self.set_right_margin(0)
         theme.changed.connect(self.update)
 
@@ -289,19 +275,9 @@ class _Half(QWidget):
         self._title, self._origin = Heading(theme), MutedLabel(theme)
         self._status = Badge(theme)
         self._facts = MutedLabel(theme)
-        first = QHBoxLayout()
-        first.setSpacing(SPACE_2)
-        first.addWidget(self._title)
-        first.addWidget(self._origin, 1)
-        second = QHBoxLayout()
-        second.setSpacing(SPACE_2)
-        second.addWidget(self._status)
-        second.addWidget(self._facts, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_1, 0, SPACE_3, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(first)
-        column.addLayout(second)
+        first = hbox(None, self._title, (self._origin, 1))
+        second = hbox(None, self._status, (self._facts, 1))
+        vbox(self, first, second, gap=SPACE_1, margin=(SPACE_1, 0, SPACE_3, 0))
 
     def show_side(self, side: Side, row: int | None) -> None:
         position = f"row {(side.row if row is None else row) + 1:,}"
@@ -379,10 +355,10 @@ class IgnoreBar(QWidget):
         self.paths.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.paths.setToolTip("Ignored paths; right-click a line to add its path")
         self._theme.set_icon(self.paths, "chevron-down")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_3)
-        row.addWidget(PlainLabel(self._theme, "Ignore", tone="muted"))
-        for box in self.boxes.values():
-            row.addWidget(box)
-        row.addWidget(self.paths)
+        hbox(
+            self,
+            PlainLabel(self._theme, "Ignore", tone="muted"),
+            *self.boxes.values(),
+            self.paths,
+            gap=SPACE_3,
+        )

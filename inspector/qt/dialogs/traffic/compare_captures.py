@@ -14,12 +14,10 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QDialog,
-    QHBoxLayout,
     QHeaderView,
     QProgressBar,
     QStackedWidget,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -39,6 +37,7 @@ from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
@@ -259,17 +258,27 @@ class CompareCapturesDialog(QDialog):
         self._style_tables()
         button = ActionButton(self.compare_action)
         button.setDefault(True)
-        top = _row(self.left, MutedLabel(self._theme, "with"), self.right, button, None, self.ignore_bar)
+        parts = (self.left, MutedLabel(self._theme, "with"), self.right, button, STRETCH, self.ignore_bar)
+        top = hbox(None, *parts, margin=(SPACE_3, SPACE_2))
         self.bar.setRange(0, _BAR_STEPS)
         self.bar.setTextVisible(False)
         self.bar.setAccessibleName("Comparison progress")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(top)
-        column.addLayout(_row(self.views, self.filters, None, self.bar, self._stop_button))
-        column.addWidget(self.alert)
-        column.addWidget(self.gate, 1)
+        vbox(
+            self,
+            top,
+            hbox(
+                None,
+                self.views,
+                self.filters,
+                STRETCH,
+                self.bar,
+                self._stop_button,
+                margin=(SPACE_3, SPACE_2),
+            ),
+            self.alert,
+            (self.gate, 1),
+            gap=0,
+        )
 
     def _style_tables(self) -> None:
         widths = {
@@ -295,19 +304,6 @@ class CompareCapturesDialog(QDialog):
         stretch = QHeaderView.ResizeMode.Stretch
         self.pair_table.horizontalHeader().setSectionResizeMode(PairColumn.EXCHANGE, stretch)
         self.subject_table.horizontalHeader().setSectionResizeMode(SubjectColumn.REQUEST, stretch)
-
-
-def _row(*widgets: QWidget | None) -> QHBoxLayout:
-    """Lay out widgets side by side; None is a stretch."""
-    row = QHBoxLayout()
-    row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-    row.setSpacing(SPACE_2)
-    for widget in widgets:
-        if widget is None:
-            row.addStretch(1)
-        else:
-            row.addWidget(widget)
-    return row
 
 
 def _is_small(diff: CaptureDiff, number: int) -> bool:

@@ -17,11 +17,9 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QGridLayout,
-    QHBoxLayout,
     QRadioButton,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,9 +27,10 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.exports import ExportFormat
 from inspector.qt.bridge import Bridge
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 from inspector.traffic.log import TrafficLog
@@ -107,26 +106,23 @@ class ExportDialog(QDialog):
         return self.secrets
 
     def _lay_out(self, theme: Theme) -> None:
-        buttons = QHBoxLayout()
         export = ActionButton(self.export_action, "primary")
         export.setDefault(True)
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self._cancel))
-        buttons.addWidget(export)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_2)
-        column.addWidget(Heading(theme, "Format"))
-        column.addWidget(self.formats)
-        column.addSpacing(SPACE_1)
-        column.addWidget(Heading(theme, "Rows"))
-        column.addWidget(self.scopes)
-        column.addSpacing(SPACE_1)
-        column.addWidget(Heading(theme, "Masked secrets"))
-        column.addWidget(self._advice)
-        column.addWidget(self._stack, 1)
-        column.addSpacing(SPACE_3)
-        column.addLayout(buttons)
+        vbox(
+            self,
+            Heading(theme, "Format"),
+            self.formats,
+            SPACE_1,
+            Heading(theme, "Rows"),
+            self.scopes,
+            SPACE_1,
+            Heading(theme, "Masked secrets"),
+            self._advice,
+            (self._stack, 1),
+            SPACE_3,
+            hbox(None, STRETCH, ActionButton(self._cancel), export, gap=-1),
+            margin=SPACE_4,
+        )
 
     def _find_secrets(self) -> None:
         self._stop()

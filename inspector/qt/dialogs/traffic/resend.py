@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QSplitter, QWidget
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
@@ -15,9 +15,10 @@ from inspector.engine.server_view import ServerView
 from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.traffic_model import TrafficSource
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 from inspector.traffic.records import RecordKind
 
@@ -167,24 +168,21 @@ class ResendDialog(QDialog):
         button = ActionButton(self.restore_action)
         button.setAutoDefault(False)
         self.composer.add_tool(button)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, 0)
-        head.setSpacing(SPACE_2)
-        head.addWidget(Heading(theme, what))
         position = f"row {row + 1:,} of {one_line(self._source.title)} · {time_of_day(log.wall_ns(row))}"
-        head.addWidget(MutedLabel(theme, position), 1)
-        head.addWidget(MutedLabel(theme, "Send to"))
-        head.addWidget(self.server)
+        head = hbox(
+            None,
+            Heading(theme, what),
+            (MutedLabel(theme, position), 1),
+            MutedLabel(theme, "Send to"),
+            self.server,
+            margin=(SPACE_3, SPACE_3, SPACE_3, 0),
+        )
         splitter = QSplitter(Qt.Orientation.Vertical)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(self.composer)
         splitter.addWidget(self.response)
         splitter.setSizes([380, 300])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(splitter, 1)
+        vbox(self, head, (splitter, 1), gap=0)
         self.composer.setFocus()
 
     def keyPressEvent(self, event: QKeyEvent) -> None:

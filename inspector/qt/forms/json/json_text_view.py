@@ -10,7 +10,7 @@ from contextlib import suppress
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.json.text import JSONTextError, read, write
 from inspector.base.json.values import JSONObject
@@ -21,6 +21,7 @@ from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4
 from inspector.qt.widgets.inputs.completion import Suggestion
 from inspector.qt.widgets.inputs.controls import bind_keys
 from inspector.qt.widgets.inputs.search import FindBar
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import ERROR, FormStyle, mark_error, set_label_text, small_label
 from inspector.schema.fields import ObjectField
 from inspector.schema.keywords import kind_of
@@ -56,12 +57,14 @@ class JsonTextView(QWidget):
         self.error_label = small_label(style, "", ERROR)
         self._pause = QTimer(self, singleShot=True, interval=_PAUSE_MS)
         self._pause.timeout.connect(self._check)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_4)
-        column.setSpacing(SPACE_1)
-        column.addWidget(self.find_bar)
-        column.addWidget(self.box, 1)
-        column.addWidget(self.error_label)
+        vbox(
+            self,
+            self.find_bar,
+            (self.box, 1),
+            self.error_label,
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_1, SPACE_3, SPACE_4),
+        )
         self.box.edited.connect(self._on_edited)
         bind_keys(self, QKeySequence.StandardKey.Find, self.find_bar.open_bar)
         self.set_value({})

@@ -13,7 +13,7 @@ from functools import partial
 import shiboken6
 from PySide6.QtCore import QObject, QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QScrollArea, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QScrollArea, QToolButton, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.text import same
@@ -25,7 +25,7 @@ from inspector.qt.forms.schema.schema_form import SchemaForm, on_submit_keys
 from inspector.qt.forms.schema.value_row import ExampleFiller
 from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import Segments, TextButton, bind_keys
-from inspector.qt.widgets.layout import Pages, WidgetHolder
+from inspector.qt.widgets.layout import STRETCH, Pages, WidgetHolder, hbox, vbox
 from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, set_label_text, small_label
 from inspector.schema.builder import build_form
 from inspector.schema.check import MISSING, check
@@ -357,11 +357,7 @@ class ArgumentsEditor(QWidget):
                 on_submit_keys(part, self.submitted)
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.bar)
-        column.addWidget(self._views, 1)
+        vbox(self, self.bar, (self._views, 1), gap=0)
 
 
 def _scroll_area() -> QScrollArea:
@@ -405,14 +401,15 @@ class ArgumentsBar(QWidget):
         self.menu_button.setToolTip("Fill with example, or clear")
         self.menu_button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         self.menu_button.setMenu(self._make_menu())
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.switch)
-        row.addWidget(self._message, 1)
-        row.addStretch(0)
-        row.addWidget(self.errors_button, 0, Qt.AlignmentFlag.AlignVCenter)
-        row.addWidget(self.menu_button)
+        hbox(
+            self,
+            self.switch,
+            (self._message, 1),
+            (STRETCH, 0),
+            (self.errors_button, 0, Qt.AlignmentFlag.AlignVCenter),
+            self.menu_button,
+            margin=(SPACE_3, SPACE_2),
+        )
 
     def show_message(self, message: str, role: QPalette.ColorRole = ERROR) -> None:
         self._message.setForegroundRole(role)

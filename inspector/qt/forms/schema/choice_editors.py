@@ -17,13 +17,11 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
-    QHBoxLayout,
     QPushButton,
     QSizePolicy,
     QStyle,
     QStyleOptionButton,
     QTimeEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,6 +33,7 @@ from inspector.qt.forms.schema.editor import Editor, Errors, OnChange, placehold
 from inspector.qt.forms.schema.text_editors import LineEditor
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import (
     ERROR,
     MUTED,
@@ -130,9 +129,7 @@ class CheckListEditor(Editor):
         self._empty_state: Absent | None = ABSENT
         self._picked: list[JSON] | None = None
         self.widget = QWidget()
-        column = QVBoxLayout(self.widget)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
+        column = vbox(self.widget, gap=SPACE_1)
         labels = choices.labels or ("",) * len(choices.choices)
         texts = [choice_text(*pair) for pair in zip(self._choices, labels, strict=True)]
         self.checks = [ShortCheckBox(text) for text in texts]
@@ -254,13 +251,8 @@ class DateTimePicker(QWidget):
         self.set_button.setDefault(True)
         self.now_button = QPushButton("Today" if format_name == "date" else "Now")
         self.now_button.clicked.connect(self._on_now_clicked)
-        line = QHBoxLayout()
-        for part in (self.clock, self.now_button, self.set_button):
-            line.addWidget(part)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        column.addWidget(self.calendar)
-        column.addLayout(line)
+        line = hbox(None, self.clock, self.now_button, self.set_button, gap=-1)
+        vbox(self, self.calendar, line, gap=-1, margin=SPACE_2)
 
     def set_text(self, text: str) -> None:
         """Set the moment from text; the current time if it cannot be parsed."""
@@ -298,11 +290,7 @@ class FileEditor(Editor):
         self.choose_button.clicked.connect(self.open_dialog)
         self.size_label = small_label(style, "")
         self.widget = QWidget()
-        column = QVBoxLayout(self.widget)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addWidget(_beside(self.line, self.choose_button))
-        column.addWidget(self.size_label)
+        vbox(self.widget, _beside(self.line, self.choose_button), self.size_label, gap=SPACE_1)
         self.widget.setFocusProxy(self.line)
         self._show_size()
 
@@ -386,12 +374,7 @@ def _content(path: Path) -> bytes:
 
 def _beside(line: QWidget, button: QPushButton) -> QWidget:
     whole = QWidget()
-    row = QHBoxLayout(whole)
-    row.setContentsMargins(0, 0, 0, 0)
-    row.setSpacing(SPACE_1)
-    row.addWidget(line, 1)
-    row.addWidget(button)
-    row.addStretch(0)
+    hbox(whole, (line, 1), button, (STRETCH, 0), gap=SPACE_1)
     whole.setFocusProxy(line)
     return whole
 

@@ -6,7 +6,7 @@ from dataclasses import dataclass
 
 from PySide6.QtCore import QPoint, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPalette
-from PySide6.QtWidgets import QHBoxLayout, QSizePolicy, QWidget
+from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.base.json.text import write_line
 from inspector.base.json.values import shorten
@@ -16,6 +16,7 @@ from inspector.qt.forms.schema.editor import EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot, state_text
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.inputs.controls import TextButton
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, PlainLabel, plain_tooltip, small_label
 from inspector.schema.check import MISSING
 from inspector.schema.fields import (
@@ -51,8 +52,7 @@ class FieldRow(ValueRow):
         super().__init__(factory, on_change, parent)
         self.member = member
         self._was_touched = False
-        self._head_line = QHBoxLayout()
-        self._head_line.setSpacing(SPACE_1)
+        self._head_line = hbox(None, gap=SPACE_1)
         self.column.addLayout(self._head_line)
         # The editor is created before the buttons: tab order is creation order.
         self.slot = ValueSlot(factory, member.field, self.column, self.on_slot_changed)

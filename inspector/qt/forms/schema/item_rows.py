@@ -12,13 +12,13 @@ from time import perf_counter
 
 from PySide6.QtCore import QRect, QSize, Qt, QTimer
 from PySide6.QtGui import QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QToolButton, QWidget
 
 from inspector.qt.actions import native_keys
 from inspector.qt.forms.schema.editor import EditorFactory, OnChange
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot
 from inspector.qt.theme import ICON_SIZE, SPACE_1
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import discard, hbox, vbox
 from inspector.qt.widgets.text.labels import small_label
 from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
 
@@ -52,11 +52,9 @@ class ItemRow(ValueRow):
             first.setParent(self)  # tab order is parenting order
         self.is_optional = is_fixed
         self.is_tall = is_wide or is_tall(field)
-        self.head = QHBoxLayout()
-        self.head.setSpacing(0)
+        self.head = hbox(None, gap=0)
         self.title_label: QLabel | None = None
-        body = QVBoxLayout()
-        body.setSpacing(SPACE_1)
+        body = vbox(None, gap=SPACE_1)
         self.column.addLayout(self.head)
         if self.is_tall or is_fixed:
             self.title_label = small_label(factory.style, "")
@@ -64,9 +62,7 @@ class ItemRow(ValueRow):
         if self.is_tall:
             self.column.addLayout(body)
         elif is_fixed:
-            line = QHBoxLayout()
-            line.setSpacing(0)
-            line.addLayout(body, 1)
+            line = hbox(None, (body, 1), gap=0)
             self.column.addLayout(line)
             self.head = line
         else:
@@ -140,9 +136,7 @@ class LazyRows(QWidget):
         self._count, self._existing, self._make = count, existing, make
         self._row_height = height + spacing  # approximate, for the scroll bar
         self._parts: list[_Part] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(spacing)
+        self._column = vbox(self, gap=spacing)
         self._next_slice = QTimer(self, singleShot=True, interval=0)
         self._next_slice.timeout.connect(self._make_slice)
 

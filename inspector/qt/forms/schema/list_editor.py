@@ -9,13 +9,13 @@ from collections.abc import Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
-from inspector.qt.widgets.layout import IndentedBlock
+from inspector.qt.widgets.layout import IndentedBlock, vbox
 from inspector.schema.fields import Field, JsonField, ListField, TupleField
 from inspector.schema.values import ABSENT, Absent, Draft, child, initial_draft
 
@@ -41,9 +41,6 @@ class ItemsEditor(Editor):
         self._errors: Errors = {}
         self._pointer = ""
         self.widget = QWidget()
-        column = QVBoxLayout(self.widget)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
         self._frame = IndentedBlock(factory.depth)
         self._lazy = LazyRows(
             self._factory,
@@ -55,11 +52,10 @@ class ItemsEditor(Editor):
         )
         self._frame.column.addWidget(self._lazy)
         self._frame.set_indented(True)
-        column.addWidget(self._frame)
         self.add_button = QPushButton()
         factory.style.theme.set_icon(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self._on_add_clicked)
-        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(self.widget, self._frame, (self.add_button, 0, Qt.AlignmentFlag.AlignLeft), gap=SPACE_1)
         self.widget.setFocusProxy(self.add_button)
         self._show_state()
 

@@ -9,12 +9,12 @@ from collections.abc import Collection, Sequence
 from functools import partial
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
-from inspector.qt.widgets.layout import IndentedBlock
+from inspector.qt.widgets.layout import IndentedBlock, vbox
 from inspector.qt.widgets.text.labels import mark_error
 from inspector.qt.widgets.text.text_box import TextLine, is_plain_line
 from inspector.schema.fields import JsonField, MapField, UnionField
@@ -90,9 +90,6 @@ class MapRows(QWidget):
         self._rows: list[MapRow | None] = []
         self._errors: Errors = {}
         self._pointer = ""
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
         self._frame = IndentedBlock(factory.depth)
         self._frame.set_indented(True)
         self._lazy = LazyRows(
@@ -104,11 +101,10 @@ class MapRows(QWidget):
             height=_ROW_HEIGHT,
         )
         self._frame.column.addWidget(self._lazy)
-        column.addWidget(self._frame)
         self.add_button = QPushButton("Add key")
         factory.style.theme.set_icon(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self.add)
-        column.addWidget(self.add_button, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(self, self._frame, (self.add_button, 0, Qt.AlignmentFlag.AlignLeft), gap=SPACE_1)
         self.setFocusProxy(self.add_button)
 
     @property

@@ -11,7 +11,7 @@ from dataclasses import fields as attributes
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
-from PySide6.QtWidgets import QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPushButton, QWidget
 
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.field_row import FieldRow
@@ -19,7 +19,7 @@ from inspector.qt.forms.schema.item_rows import LazyRows
 from inspector.qt.forms.schema.map_editor import MapRows
 from inspector.qt.theme import SPACE_4
 from inspector.qt.widgets.inputs.controls import TextButton
-from inspector.qt.widgets.layout import IndentedBlock
+from inspector.qt.widgets.layout import IndentedBlock, vbox
 from inspector.qt.widgets.text.labels import set_label_text, small_label
 from inspector.qt.widgets.text.text_box import is_plain_line
 from inspector.schema.drafts import effective, settle_draft
@@ -353,16 +353,8 @@ class MemberRows(QWidget):
         self._on_row_changed()
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_4)
-        column.addWidget(self._lazy)
-        column.addWidget(self._aside_label)
-        unknown = QVBoxLayout()
-        unknown.setSpacing(0)
-        unknown.addWidget(self._unknown_label)
-        unknown.addWidget(self.remove_button, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addLayout(unknown)
+        unknown = vbox(None, self._unknown_label, (self.remove_button, 0, Qt.AlignmentFlag.AlignLeft), gap=0)
+        vbox(self, self._lazy, self._aside_label, unknown, gap=SPACE_4)
 
 
 def _in_schema_order(order: list[str], names: list[str]) -> list[str]:

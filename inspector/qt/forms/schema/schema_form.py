@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
-from PySide6.QtWidgets import QApplication, QLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QLayout, QScrollArea, QWidget
 
 from inspector.base.json.values import JSONObject
 from inspector.qt.forms.schema.choice_editors import (
@@ -42,6 +42,7 @@ from inspector.qt.forms.schema.union_editor import UnionEditor
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import bind_keys
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import FormStyle, small_label
 from inspector.schema.check import check
 from inspector.schema.fields import (
@@ -97,11 +98,12 @@ class SchemaForm(QWidget):
         self._resolve: Resolve | None = None
         self._validation_errors: Sequence[FieldError] = ()
         self._errors: list[FieldError] | None = None  # cache, until something is edited
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_4)
-        self._column.setSpacing(SPACE_4)
-        for note in self._notes():
-            self._column.addWidget(small_label(self._factory.style, note))
+        self._column = vbox(
+            self,
+            *(small_label(self._factory.style, note) for note in self._notes()),
+            gap=SPACE_4,
+            margin=(SPACE_3, SPACE_4),
+        )
         self._members: MemberRows | None = None
         self._variants: ValueSlot | None = None
         if field.union is not None:

@@ -8,14 +8,15 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer
 from PySide6.QtGui import QTextCursor
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QPushButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QPushButton, QWidget
 
 from inspector.base.json.text import same, write
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.qt.forms.schema.editor import Editor, OnChange, placeholder_text
-from inspector.qt.theme import SPACE_1, SPACE_2
+from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import FormStyle, set_label_text, small_label
 from inspector.qt.widgets.text.text_box import MAX_LINE_LENGTH, TextBox, TextLine, is_plain_line
 from inspector.schema.fields import Field, NumberField, TextField
@@ -218,16 +219,8 @@ class LongTextEditor(Editor):
         self._preview.setMinimumWidth(1)  # the row is as wide as the form, not as its text
         self.edit_button = QPushButton("Edit as text")
         self.edit_button.clicked.connect(self._on_edit_clicked)
-        line = QHBoxLayout()
-        line.setSpacing(SPACE_2)
-        line.addWidget(self.size_label)
-        line.addWidget(self.edit_button)
-        line.addStretch(1)
-        column = QVBoxLayout(self.widget)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(line)
-        column.addWidget(self._preview)
+        line = hbox(None, self.size_label, self.edit_button, STRETCH)
+        vbox(self.widget, line, self._preview, gap=SPACE_1)
         self.widget.setFocusProxy(self.edit_button)
 
     def draft(self) -> Draft:
@@ -304,12 +297,7 @@ class LongJsonEditor(Editor):
         self.size_label.setTextFormat(Qt.TextFormat.PlainText)
         self.edit_button = QPushButton("Edit as JSON")
         self.edit_button.clicked.connect(self._on_edit_clicked)
-        line = QHBoxLayout(self.widget)
-        line.setContentsMargins(0, 0, 0, 0)
-        line.setSpacing(SPACE_2)
-        line.addWidget(self.size_label)
-        line.addWidget(self.edit_button)
-        line.addStretch(1)
+        hbox(self.widget, self.size_label, self.edit_button, STRETCH)
         self.widget.setFocusProxy(self.edit_button)
 
     def draft(self) -> Draft:

@@ -17,6 +17,7 @@ from inspector.qt.forms.schema.text_editors import LineEditor
 from inspector.qt.forms.schema.value_row import ValueSlot
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.inputs.controls import Segments
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import FormStyle, mark_error
 from inspector.schema.drafts import unwrapped, with_variant
 from inspector.schema.fields import ConstField, NumberField, ObjectField, TextField, UnionField
@@ -141,7 +142,7 @@ class UnionEditor(Editor):
     def _slot_of(self, variant: int) -> ValueSlot:
         if variant not in self._slots:
             field = self._field.variants[variant].field
-            position = QVBoxLayout()
+            position = vbox(None, gap=-1)
             self._column.addLayout(position, 3)
             self._positions.append(position)
             self._slots[variant] = ValueSlot(self._factory, field, position, self._on_change)
@@ -185,8 +186,7 @@ class VariantPicker(QWidget):
         shown = [one_line(shorten(label, 80)) for label in labels]
         self.segments: Segments | None = None
         self.box: QuietComboBox | None = None
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
+        column = vbox(self, gap=-1)
         if fits_in_segments(style, shown, MAX_SEGMENTS_WIDTH - depth * _LEVEL_WIDTH):
             self.segments = Segments(style.theme, [label.replace("&", "&&") for label in shown])
             self.segments.chosen.connect(on_picked)

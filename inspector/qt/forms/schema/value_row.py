@@ -15,7 +15,7 @@ from typing import cast
 
 from PySide6.QtCore import QObject, QPoint, Qt, QTimer
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QBoxLayout, QLabel, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QLabel, QMenu, QWidget
 
 from inspector.base.json.text import same, write_line
 from inspector.base.json.values import JSON, shorten
@@ -32,6 +32,7 @@ from inspector.qt.forms.schema.text_editors import (
     is_large,
 )
 from inspector.qt.theme import SPACE_1
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
 from inspector.schema.drafts import unwrapped
 from inspector.schema.fields import (
@@ -77,9 +78,7 @@ class ValueRow(QWidget):
         self._on_change = on_change
         self._error_label: QLabel | None = None
         self._example_filler: ExampleFiller | None = None
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(SPACE_1)
+        self.column = vbox(self, gap=SPACE_1)
 
     @property
     def field(self) -> Field:

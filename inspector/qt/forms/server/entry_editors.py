@@ -18,10 +18,8 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,7 +33,7 @@ from inspector.config.servers.entry_fields import EntryField
 from inspector.qt.models.servers import SERVER_TONES
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 
 _LINES = {"lines": 4, "text": 8}
@@ -76,11 +74,7 @@ class EntryEditor(QWidget):
         """Show `content`; return False, changing nothing, if only JSON can represent it."""
 
     def _lay_out(self, *widgets: QWidget) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        for widget in widgets:
-            row.addWidget(widget)
+        hbox(self, *widgets)
         self.setFocusProxy(widgets[0])
 
 
@@ -220,11 +214,7 @@ class EnvironmentEditor(SwitchEditor):
         self._show_names()
 
     def _lay_out(self, *widgets: QWidget) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        for widget in (*widgets, self._heading, self.names):
-            column.addWidget(widget)
+        vbox(self, *widgets, self._heading, self.names, gap=SPACE_1)
         self.setFocusProxy(widgets[0])
 
     def _show_names(self) -> None:
@@ -290,19 +280,12 @@ class NameValueEditor(EntryEditor):
         self._kind = "env" if field.member == "env" else "header"
         self._noun = "environment variable" if self._kind == "env" else "header"
         self.rows: list[NameValueRow] = []
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
         self.add_action = QAction(f"Add {self._noun}", self)
         theme.set_icon(self.add_action, "plus")
         self.add_action.triggered.connect(self._on_add)
         self._empty_label = MutedLabel(theme, f"No {self._noun}s.")
-        self._column.addWidget(self._empty_label)
-        foot = QHBoxLayout()
-        foot.addWidget(ActionButton(self.add_action))
-        foot.addStretch(1)
-        self._column.addLayout(foot)
-        self._column.addStretch(1)
+        foot = hbox(None, ActionButton(self.add_action), STRETCH, gap=-1)
+        self._column = vbox(self, self._empty_label, foot, STRETCH, gap=SPACE_1)
 
     def content(self) -> JSON:
         content: JSONObject = {}

@@ -9,7 +9,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QKeyEvent, QTextOption
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import shorten
@@ -22,7 +22,8 @@ from inspector.config.servers.entry_secrets import (
     with_named_values,
     with_references,
 )
-from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.theme import SPACE_1, Theme
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 from inspector.qt.widgets.text.text_box import CONTINUATION_MARK, TextBox
 
@@ -52,18 +53,15 @@ class CredentialFields(QWidget):
         self.secret = QLineEdit()
         self.secret.setEchoMode(QLineEdit.EchoMode.Password)
         self._note = MutedLabel(theme, "Saved in the secret store, not in the server list.", wrap=True)
-        first = QHBoxLayout()
-        first.setSpacing(SPACE_2)
-        first.addWidget(MutedLabel(theme, "Authentication"))
-        first.addWidget(self.method)
-        first.addWidget(self.header, 1)
-        first.addWidget(self.secret, 2)
-        first.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(first)
-        column.addWidget(self._note)
+        first = hbox(
+            None,
+            MutedLabel(theme, "Authentication"),
+            self.method,
+            (self.header, 1),
+            (self.secret, 2),
+            STRETCH,
+        )
+        vbox(self, first, self._note, gap=SPACE_1)
         self.method.currentTextChanged.connect(self._on_chosen)
         self.header.textChanged.connect(self.changed)
         self.secret.textChanged.connect(self.changed)
@@ -105,18 +103,15 @@ class InputFields(QWidget):
         super().__init__(parent)
         self.fields: dict[str, QLineEdit | QComboBox] = {}
         self._options: dict[str, tuple[str, ...]] = {}
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        column.addWidget(Heading(theme, "Input values"))
+        column = vbox(self, Heading(theme, "Input values"))
         for spec in inputs:
             field = self.fields[spec.id] = self._make(spec)
-            inner = QVBoxLayout()
-            inner.setSpacing(SPACE_1)
-            inner.addWidget(
-                PlainLabel(theme, shorten(one_line(spec.description or spec.id), 1_000), wrap=True)
+            inner = vbox(
+                None,
+                PlainLabel(theme, shorten(one_line(spec.description or spec.id), 1_000), wrap=True),
+                field,
+                gap=SPACE_1,
             )
-            inner.addWidget(field)
             column.addLayout(inner)
         column.addWidget(MutedLabel(theme, "Saved in the secret store.", wrap=True))
 

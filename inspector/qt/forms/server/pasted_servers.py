@@ -10,7 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from PySide6.QtCore import QEvent, QMimeData, QObject, Qt, QTimer, Signal
-from PySide6.QtWidgets import QCheckBox, QFrame, QHBoxLayout, QLineEdit, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QFrame, QLineEdit, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import shorten
@@ -26,7 +26,7 @@ from inspector.engine.servers.inspection import size_problem
 from inspector.qt.forms.server.input_fields import InputFields
 from inspector.qt.models.discovered_servers import arguments_text
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
@@ -57,10 +57,7 @@ class PastedList(QScrollArea):
         self._is_typed = True
         self.servers: list[PastedServer] = []
         self._inside = QWidget()
-        self._column = QVBoxLayout(self._inside)
-        self._column.setContentsMargins(0, 0, SPACE_2, 0)
-        self._column.setSpacing(SPACE_4)
-        self._column.addStretch(1)
+        self._column = vbox(self._inside, STRETCH, gap=SPACE_4, margin=(0, 0, SPACE_2, 0))
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
@@ -199,15 +196,8 @@ class PastedServer(QWidget):
         self._badge = Badge(theme, "", parent=self)
         self._label = MutedLabel(theme, "Name")
         self._inside = QWidget()
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        for widget in (self.check_box, self._label, self.name, self._badge):
-            head.addWidget(widget, 1 if widget is self.name else 0)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_2)
-        self._column.addLayout(head)
-        self._column.addWidget(self._inside)
+        head = hbox(None, self.check_box, self._label, (self.name, 1), self._badge)
+        self._column = vbox(self, head, self._inside)
         self.check_box.toggled.connect(self.changed)
         self.name.textEdited.connect(self.changed)
 
@@ -284,9 +274,7 @@ class PastedServer(QWidget):
     def _show(self, found: DiscoveredServer) -> None:
         self.inputs, self.store_box = None, None
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
+        column = vbox(inside)
         if found.problem:
             position = f"Line {found.line}: " if found.line and "line" not in found.problem else ""
             text = f"{position}{visible(found.problem)}"

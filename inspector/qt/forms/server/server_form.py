@@ -8,7 +8,6 @@ from __future__ import annotations
 from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QScrollArea,
@@ -38,7 +37,7 @@ from inspector.qt.forms.server.entry_editors import EntryEditor, NameValueEditor
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.item_views import style_list
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import FormStyle, MutedLabel, PlainLabel
 from inspector.schema.values import FormError
 
@@ -82,11 +81,7 @@ class ServerForm(QWidget):
         self.text = JsonTextView(FormStyle.of(theme), "Server")
         self.editors: dict[str, EntryEditor] = {}
         self._json_only: dict[str, MutedLabel] = {}
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_3)
-        row.addWidget(self.pages)
-        row.addWidget(self._stack, 1)
+        hbox(self, self.pages, (self._stack, 1), gap=SPACE_3)
         self._make_pages()
         self._show_draft()
         self.transport_switch.chosen.connect(self._on_transport_chosen)
@@ -170,13 +165,8 @@ class ServerForm(QWidget):
 
     def _make_page(self, title: str) -> QWidget:
         inside = QWidget()
-        column = QVBoxLayout(inside)
-        column.setContentsMargins(0, 0, SPACE_2, 0)
-        column.setSpacing(SPACE_4)
-        for field in fields_of(self._transport):
-            if field.page == title:
-                column.addLayout(self._make_field(field))
-        column.addStretch(1)
+        fields = (self._make_field(field) for field in fields_of(self._transport) if field.page == title)
+        vbox(inside, *fields, STRETCH, gap=SPACE_4, margin=(0, 0, SPACE_2, 0))
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
@@ -196,14 +186,9 @@ class ServerForm(QWidget):
         json_only.hide()
         self._json_only[field.member] = json_only
         editor.changed.connect(lambda: self._on_changed(field))
-        column = QVBoxLayout()
-        column.setSpacing(SPACE_1)
-        if field.kind not in ("switch", "environment"):
-            column.addWidget(PlainLabel(self._theme, field.label))
-        column.addWidget(editor)
-        column.addWidget(json_only)
-        column.addWidget(MutedLabel(self._theme, field.description, wrap=True))
-        return column
+        label = None if field.kind in ("switch", "environment") else PlainLabel(self._theme, field.label)
+        description = MutedLabel(self._theme, field.description, wrap=True)
+        return vbox(None, label, editor, json_only, description, gap=SPACE_1)
 
     def _show_draft(self) -> None:
         self._show_fields()

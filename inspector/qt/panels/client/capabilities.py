@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QMouseEvent
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QLineEdit, QWidget
 
 from inspector.base.json.values import JSON, JSONObject, compact, shorten
 from inspector.protocol.client_capabilities import (
@@ -23,6 +23,7 @@ from inspector.protocol.revisions import Revision, is_between
 from inspector.qt.forms.json.json_text_view import JsonTextView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel, PlainLabel
 from inspector.schema.values import FormError
@@ -56,9 +57,7 @@ class CapabilityList(QWidget):
         self._add = QAction("Add extension", self)
         self._add.setEnabled(False)
         self._add.triggered.connect(self.add_extension)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(self, gap=0)
         self._lay_out()
 
     def show_declared(self, declared: ClientCapabilities, revision: Revision | None) -> None:
@@ -108,11 +107,7 @@ class CapabilityList(QWidget):
             )
             self.rows[switch.path] = row
             self._column.addWidget(row)
-        add_row = QHBoxLayout()
-        add_row.setContentsMargins(0, SPACE_2, 0, 0)
-        add_row.setSpacing(SPACE_2)
-        add_row.addWidget(self.name, 1)
-        add_row.addWidget(ActionButton(self._add))
+        add_row = hbox(None, (self.name, 1), ActionButton(self._add), margin=(0, SPACE_2, 0, 0))
         self._column.addLayout(add_row)
 
 
@@ -127,15 +122,10 @@ class CapabilityRow(QWidget):
         self.box.setAccessibleDescription(sentence)
         self.box.clicked.connect(lambda: on_toggled(self.box.isChecked()))
         self._label = MutedLabel(theme, sentence, wrap=True)
-        column = QVBoxLayout()
-        column.setSpacing(0)
-        column.addWidget(PlainLabel(theme, name, mono=True, elide=Qt.TextElideMode.ElideMiddle))
-        column.addWidget(self._label)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.box, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(column, 1)
+        column = vbox(
+            None, PlainLabel(theme, name, mono=True, elide=Qt.TextElideMode.ElideMiddle), self._label, gap=0
+        )
+        hbox(self, (self.box, 0, Qt.AlignmentFlag.AlignTop), (column, 1), margin=(0, SPACE_1))
 
     def show_state(self, is_on: bool, note: str = "") -> None:
         self.box.setChecked(is_on)
@@ -235,24 +225,14 @@ class ExactCapabilities(QWidget):
         self._notes.setVisible(bool(warnings))
 
     def _lay_out(self, theme: Theme) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Heading(theme, "As JSON"))
-        head.addWidget(self._edited_badge)
-        head.addStretch(1)
-        head.addWidget(ActionButton(self.discard_action))
-        head.addWidget(ActionButton(self.apply_action, "primary"))
-        inner = QVBoxLayout()
-        inner.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, 0)
-        inner.setSpacing(SPACE_2)
-        inner.addLayout(head)
-        inner.addWidget(self._when_label)
-        below = QVBoxLayout()
-        below.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_4)
-        below.addWidget(self._notes)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(inner)
-        column.addWidget(self.text, 1)
-        column.addLayout(below)
+        head = hbox(
+            None,
+            Heading(theme, "As JSON"),
+            self._edited_badge,
+            STRETCH,
+            ActionButton(self.discard_action),
+            ActionButton(self.apply_action, "primary"),
+        )
+        inner = vbox(None, head, self._when_label, margin=(SPACE_3, SPACE_4, SPACE_3, 0))
+        below = vbox(None, self._notes, gap=-1, margin=(SPACE_3, 0, SPACE_3, SPACE_4))
+        vbox(self, inner, (self.text, 1), below, gap=0)

@@ -16,13 +16,11 @@ from PySide6.QtWidgets import (
     QAbstractItemView,
     QFileDialog,
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QListWidget,
     QListWidgetItem,
     QScrollArea,
     QSplitter,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -35,9 +33,10 @@ from inspector.protocol.revisions import Era
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.client.capabilities import CapabilityList, ExactCapabilities
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.item_views import style_list
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
@@ -163,20 +162,22 @@ class ClientPanel(QWidget):
 
     def _lay_out(self) -> None:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_3, SPACE_4, SPACE_3, SPACE_6)
-        column.setSpacing(SPACE_2)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Heading(self._theme, "Client capabilities"), 1)
-        head.addWidget(ActionButton(self.declare_none))
-        head.addWidget(ActionButton(self.declare_all))
-        column.addLayout(head)
-        column.addWidget(self.switches)
-        column.addSpacing(SPACE_4)
-        column.addWidget(Heading(self._theme, "Roots"))
-        column.addWidget(self.roots)
-        column.addStretch(1)
+        head = hbox(
+            None,
+            (Heading(self._theme, "Client capabilities"), 1),
+            ActionButton(self.declare_none),
+            ActionButton(self.declare_all),
+        )
+        vbox(
+            page,
+            head,
+            self.switches,
+            SPACE_4,
+            Heading(self._theme, "Roots"),
+            self.roots,
+            STRETCH,
+            margin=(SPACE_3, SPACE_4, SPACE_3, SPACE_6),
+        )
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)
@@ -186,11 +187,7 @@ class ClientPanel(QWidget):
         self._split.addWidget(scroll)
         self._split.addWidget(self.exact)
         self._split.setSizes([500, 500])
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addWidget(self.alert)
-        whole.addWidget(self._split, 1)
+        vbox(self, self.alert, (self._split, 1), gap=0)
 
 
 def _roots_note(client_side: ClientSide) -> str:
@@ -339,24 +336,9 @@ class RootsList(QWidget):
         self._list_area.setVisible(bool(self._roots))
 
     def _lay_out(self) -> None:
-        add_row = QHBoxLayout()
-        add_row.setSpacing(SPACE_2)
-        add_row.addWidget(self.path, 1)
-        add_row.addWidget(ActionButton(self._browse))
-        list_row = QHBoxLayout(self._list_area)
-        list_row.setContentsMargins(0, 0, 0, 0)
-        list_row.setSpacing(SPACE_1)
-        list_row.addWidget(self.list, 1)
-        buttons = QVBoxLayout()
-        buttons.setSpacing(SPACE_1)
-        for action in (self.up, self.down, self.remove):
-            buttons.addWidget(icon_button(action))
-        buttons.addStretch(1)
-        list_row.addLayout(buttons)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        column.addWidget(self._note)
-        column.addWidget(self._list_area)
-        column.addLayout(add_row)
-        column.addWidget(self._error_label)
+        add_row = hbox(None, (self.path, 1), ActionButton(self._browse))
+        buttons = vbox(
+            None, *(icon_button(action) for action in (self.up, self.down, self.remove)), STRETCH, gap=SPACE_1
+        )
+        hbox(self._list_area, (self.list, 1), buttons, gap=SPACE_1)
+        vbox(self, self._note, self._list_area, add_row, self._error_label)

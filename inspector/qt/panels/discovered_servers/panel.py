@@ -11,7 +11,7 @@ from typing import Any
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeWidget, QTreeWidgetItem, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeWidget, QTreeWidgetItem, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
@@ -31,7 +31,7 @@ from inspector.qt.models.discovered_servers import (
 from inspector.qt.panels.discovered_servers.review import ReviewPage
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.item_views import style_tree
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import plain_tooltip
@@ -70,12 +70,7 @@ class DiscoveredServersPanel(QWidget):
         splitter.setSizes(_WIDTHS)
         splitter.setStretchFactor(1, 1)
         self._stack = ContentStack(theme, splitter)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._header)
-        column.addWidget(self.alert)
-        column.addWidget(self._stack, 1)
+        vbox(self, self._header, self.alert, (self._stack, 1), gap=0)
         self.tree.chosen.connect(self._on_chosen)
         self.search_action.triggered.connect(self.scan)
         self.review.trust_requested.connect(lambda view: self._start("trust", self._trust(view)))
@@ -198,7 +193,11 @@ class DiscoveredServersTree(QTreeWidget):
         header.setSectionResizeMode(0, QHeaderView.ResizeMode.Stretch)
         header.setSectionResizeMode(1, QHeaderView.ResizeMode.ResizeToContents)
         self.currentItemChanged.connect(self._on_current_changed)
-        theme.changed.connect(lambda: self.show_report(self._report))
+        # A method: Qt drops the connection with the tree. A lambda would keep the report in memory.
+        theme.changed.connect(self._on_theme_changed)
+
+    def _on_theme_changed(self) -> None:
+        self.show_report(self._report)
 
     def show_report(self, report: DiscoveryReport) -> None:
         """Show a report; the selection stays if it still exists."""

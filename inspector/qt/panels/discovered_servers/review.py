@@ -27,6 +27,7 @@ from inspector.qt.forms.server.input_fields import InputFields
 from inspector.qt.models.discovered_servers import TONES, action_text, command_text, location_text, order_text
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -150,10 +151,7 @@ class ReviewPage(QWidget):
         self.variables, self.inputs, self._input_fields = {}, {}, None
         page = QWidget()
         page.setMaximumWidth(_MAX_WIDTH)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_4, SPACE_4, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_2)
-        return page, column
+        return page, vbox(page, margin=SPACE_4)
 
     def _show_page(self, page: QWidget, column: QVBoxLayout) -> None:
         column.addStretch(1)
@@ -161,13 +159,13 @@ class ReviewPage(QWidget):
         page.show()
 
     def _head(self, view: DiscoveredServerView) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(Heading(self._theme, shorten(one_line(view.name), _MAX_NAME_LENGTH)))
-        row.addWidget(Badge(self._theme, view.trust.value, TONES[view.trust], parent=self))
-        row.addWidget(Badge(self._theme, view.transport, parent=self))
-        row.addStretch(1)
-        return row
+        return hbox(
+            None,
+            Heading(self._theme, shorten(one_line(view.name), _MAX_NAME_LENGTH)),
+            Badge(self._theme, view.trust.value, TONES[view.trust], parent=self),
+            Badge(self._theme, view.transport, parent=self),
+            STRETCH,
+        )
 
     def _add_changes(self, column: QVBoxLayout, view: DiscoveredServerView) -> None:
         if not view.changes:
@@ -257,20 +255,11 @@ class ReviewPage(QWidget):
         self._buttons.show()
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self._buttons)
-        row.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_3)
-        row.setSpacing(SPACE_2)
-        for button in (
-            *(self._trust_button, self._show_button, self._distrust_button),
-            *(self._import_button, self._check_button),
-        ):
-            row.addWidget(button)  # no default button: no key must trust by accident
-        row.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._scroll, 1)
-        column.addWidget(self._buttons)
+        # No default button: no key must trust by accident.
+        buttons = (self._trust_button, self._show_button, self._distrust_button)
+        margin = (SPACE_4, SPACE_2, SPACE_4, SPACE_3)
+        hbox(self._buttons, *buttons, self._import_button, self._check_button, STRETCH, margin=margin)
+        vbox(self, (self._scroll, 1), self._buttons, gap=0)
 
     def _text(self, text: str, *, mono: bool = False) -> PlainLabel:
         return PlainLabel(self._theme, text, tone="muted", mono=mono, wrap=True, selectable=True)

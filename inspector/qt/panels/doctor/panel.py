@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from inspector.base.errors import UserError
 from inspector.engine.doctor.results import Action, ActionKind, CheckReport, Diagnosis, report_summary
@@ -13,9 +13,9 @@ from inspector.engine.views import ServerStatus
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.doctor.steps import FindingView, StepList
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
@@ -57,7 +57,7 @@ class DoctorPanel(QWidget):
         self.alert = Alert(theme)
         self.steps = StepList(theme)
         self.findings: list[FindingView] = []
-        self._finding_column = QVBoxLayout()
+        self._finding_column = vbox(None)
         self._buttons = {
             "stop": ActionButton(self.stop_action),
             "copy": ActionButton(self.copy_action),
@@ -65,9 +65,7 @@ class DoctorPanel(QWidget):
             "connect": ActionButton(actions["server.connect"], "primary"),
         }
         self._stack = ContentStack(theme, self._make_content())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        vbox(self, self._stack)
         bridge.check_changed.connect(self._on_check_changed)
         self._explain()
         bridge.start_when_attached(f"load the Doctor report of {server}", self._load())
@@ -173,22 +171,18 @@ class DoctorPanel(QWidget):
     def _make_content(self) -> QWidget:
         page = QWidget()
         page.setMaximumWidth(_MAX_WIDTH)
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(self._spinner)
-        head.addWidget(self.summary, 1)
-        for button in self._buttons.values():
-            head.addWidget(button)
-        self._finding_column.setSpacing(SPACE_2)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_6, SPACE_4, SPACE_6, SPACE_6)
-        column.setSpacing(SPACE_3)
-        column.addLayout(head)
-        column.addWidget(self._note)
-        column.addWidget(self.alert)
-        column.addLayout(self._finding_column)
-        column.addWidget(self.steps)
-        column.addStretch(1)
+        head = hbox(None, self._spinner, (self.summary, 1), *self._buttons.values())
+        vbox(
+            page,
+            head,
+            self._note,
+            self.alert,
+            self._finding_column,
+            self.steps,
+            STRETCH,
+            gap=SPACE_3,
+            margin=(SPACE_6, SPACE_4, SPACE_6, SPACE_6),
+        )
         scroll = QScrollArea()
         scroll.setFrameShape(QFrame.Shape.NoFrame)
         scroll.setWidgetResizable(True)

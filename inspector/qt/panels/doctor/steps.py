@@ -8,14 +8,14 @@ from __future__ import annotations
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QFont, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLabel, QStackedWidget, QToolButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration
 from inspector.engine.doctor.results import ActionKind, CheckResult, CheckState, Diagnosis
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import PlainLabel
@@ -39,9 +39,7 @@ class StepList(QWidget):
         self._theme = theme
         self.rows: dict[str, StepRow] = {}
         self.setAccessibleName("Connection checks")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(self, gap=0)
 
     def show_results(self, results: tuple[CheckResult, ...]) -> None:
         for id in [id for id in self.rows if all(each.id != id for each in results)]:
@@ -86,7 +84,7 @@ class StepRow(QWidget):
         self.more.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.more.toggled.connect(self._on_toggled)
         self.details: PlainLabel | None = None
-        self._column = QVBoxLayout(self)
+        self._column = vbox(self, gap=0, margin=(0, 0, SPACE_3, 0))
         self._lay_out()
         theme.set_icon(self.more, "chevron-right", "muted")
         theme.changed.connect(self._paint_mark)
@@ -134,19 +132,17 @@ class StepRow(QWidget):
         self._icon.setAccessibleName(self._result.state.value)
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
         for label in (self.title, self.found, self.elapsed):
             label.setContentsMargins(0, SPACE_1, 0, SPACE_1)
         top = Qt.AlignmentFlag.AlignTop
-        row.addWidget(self._mark, 0, top)
-        row.addWidget(self.title, 0, top)
-        row.addWidget(self.found, 1)
-        row.addWidget(self.more, 0, top)
-        row.addWidget(self.elapsed, 0, top)
-        self._column.setContentsMargins(0, 0, SPACE_3, 0)
-        self._column.setSpacing(0)
+        row = hbox(
+            None,
+            (self._mark, 0, top),
+            (self.title, 0, top),
+            (self.found, 1),
+            (self.more, 0, top),
+            (self.elapsed, 0, top),
+        )
         self._column.addLayout(row)
 
 
@@ -204,18 +200,10 @@ class FindingView(QWidget):
         painter.fillRect(0, 0, 3, self.height(), self._theme.color(tone))
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        column.setSpacing(SPACE_1)
-        column.addWidget(self.cause)
-        column.addWidget(self.fix)
+        column = vbox(self, self.cause, self.fix, gap=SPACE_1, margin=(SPACE_3, SPACE_2))
         if self.diagnosis.action is not None:
-            row = QHBoxLayout()
-            row.setContentsMargins(0, SPACE_1, 0, SPACE_1)
             kind: ButtonKind = "plain" if self.diagnosis.is_warning else "primary"
-            row.addWidget(ActionButton(self.apply_action, kind))
-            row.addStretch(1)
-            column.addLayout(row)
+            column.addLayout(hbox(None, ActionButton(self.apply_action, kind), STRETCH, margin=(0, SPACE_1)))
         column.addWidget(self.confirmation)
         column.addWidget(self.evidence)
 

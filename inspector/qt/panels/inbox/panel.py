@@ -19,7 +19,7 @@ from inspector.qt.panels.inbox.request_list import RequestList
 from inspector.qt.panels.inbox.request_view import RequestView
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.code.raw_edit import is_submit
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 
 _MAX_ENDED = 20
@@ -270,10 +270,7 @@ class InboxPanel(QWidget):
 
 
 def _column(widget: QWidget) -> QVBoxLayout:
-    column = QVBoxLayout(widget)
-    column.setContentsMargins(0, 0, 0, 0)
-    column.setSpacing(0)
-    return column
+    return vbox(widget, gap=0)
 
 
 class RequestViewCache(QObject):

@@ -8,7 +8,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QLineEdit, QWidget
 
 from inspector.base.json.values import JSONObject, object_of, text_of
 from inspector.base.plain_text import one_line
@@ -17,9 +17,10 @@ from inspector.protocol.server_requests.sampling import TOOL_USE, kind_of
 from inspector.protocol.types import Tool
 from inspector.qt.forms.json.json_text_view import JsonTextView
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
-from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.views.messages import MessageCard
 from inspector.qt.widgets.inputs.controls import icon_button
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import FormStyle, MutedLabel
 from inspector.qt.widgets.text.text_box import TextBox
 from inspector.schema.values import FormError
@@ -47,15 +48,8 @@ class BlockRow(QWidget):
         remove = QAction(f"Remove: {text}", self)
         theme.set_icon(remove, "trash", "muted")
         remove.triggered.connect(self.removal_requested)
-        self.head = QHBoxLayout()
-        self.head.setSpacing(SPACE_2)
-        self.head.addWidget(MutedLabel(theme, text))
-        self.head.addStretch(1)
-        self.head.addWidget(icon_button(remove))
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(SPACE_1)
-        self.column.addLayout(self.head)
+        self.head = hbox(None, MutedLabel(theme, text), STRETCH, icon_button(remove))
+        self.column = vbox(self, self.head, gap=SPACE_1)
 
     def block(self, *, force: bool = False) -> JSONObject:
         """Return the block as it would be sent; `force` also allows invalid values.
@@ -129,12 +123,8 @@ class ToolUseRow(BlockRow):
         self.editor = ArgumentsEditor(theme, submit_keys=False, fit_content=True)
         self._show_schema()
         self.editor.set_arguments(object_of(block, "input") or {})
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        for label, widget, stretch in (("Tool", self.name, 2), ("ID", self.id, 1)):
-            row.addWidget(MutedLabel(theme, label))
-            row.addWidget(widget, stretch)
-        self.column.addLayout(row)
+        tool, id_label = MutedLabel(theme, "Tool"), MutedLabel(theme, "ID")
+        self.column.addLayout(hbox(None, tool, (self.name, 2), id_label, (self.id, 1)))
         self.column.addWidget(self.editor)
         self.name.currentTextChanged.connect(self._on_name_changed)
         self.id.textEdited.connect(self.changed)

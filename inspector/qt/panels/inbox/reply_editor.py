@@ -12,11 +12,9 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QComboBox,
     QFileDialog,
-    QHBoxLayout,
     QLineEdit,
     QMenu,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -37,7 +35,7 @@ from inspector.qt.forms.json.json_text_view import JsonTextView
 from inspector.qt.panels.inbox.reply_blocks import BlockRow, file_block, row_for
 from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
-from inspector.qt.widgets.layout import Pages, discard
+from inspector.qt.widgets.layout import Pages, discard, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import FormStyle, Heading, MutedLabel
 from inspector.schema.values import FormError
@@ -85,7 +83,7 @@ class ReplyEditor(QWidget):
         self.json_view.box.setAccessibleName("Reply as JSON")
         self.json_view.box.setMinimumHeight(_JSON_HEIGHT)
         self.add_menu = QMenu(self)
-        self.head = QHBoxLayout()
+        self.head = hbox(None, margin=(SPACE_3, SPACE_2, SPACE_3, 0))
         self._form = QWidget()
         self._pages = Pages((self._form, self.json_view))
         self._lay_out()
@@ -280,31 +278,20 @@ class ReplyEditor(QWidget):
         return button
 
     def _lay_out(self) -> None:
-        self.head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
-        self.head.setSpacing(SPACE_2)
         self.head.addWidget(Heading(self._theme, "Your reply"))
         self.head.addWidget(self.switch)
         self.head.addStretch(1)
-        self._blocks = QVBoxLayout()
-        self._blocks.setSpacing(SPACE_2)
-        facts = QHBoxLayout()
-        facts.setSpacing(SPACE_2)
-        parts = (("Role", self.role, 0), ("Model", self.model, 2), ("Stop reason", self.stop_reason, 1))
-        for text, widget, stretch in parts:
-            facts.addWidget(MutedLabel(self._theme, text))
-            facts.addWidget(widget, stretch)
-        column = QVBoxLayout(self._form)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
-        column.setSpacing(SPACE_2)
-        column.addLayout(self._blocks)
-        column.addWidget(self._make_menu(), 0, Qt.AlignmentFlag.AlignLeft)
-        column.addLayout(facts)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.setSpacing(0)
-        whole.addLayout(self.head)
-        whole.addWidget(self.alert)
-        whole.addWidget(self._pages)
+        self._blocks = vbox(None)
+        role, model, reason = (MutedLabel(self._theme, text) for text in ("Role", "Model", "Stop reason"))
+        facts = hbox(None, role, self.role, model, (self.model, 2), reason, (self.stop_reason, 1))
+        vbox(
+            self._form,
+            self._blocks,
+            (self._make_menu(), 0, Qt.AlignmentFlag.AlignLeft),
+            facts,
+            margin=(SPACE_3, SPACE_2, SPACE_3, 0),
+        )
+        vbox(self, self.head, self.alert, self._pages, gap=0)
 
 
 def _choice(name: str, items: Sequence[str]) -> QComboBox:

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from PySide6.QtCore import Signal, SignalInstance
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.units import full_time
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
@@ -29,6 +29,7 @@ from inspector.qt.models.inbox import (
 from inspector.qt.panels.inbox.section import ReplyBar, Section
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
@@ -106,28 +107,10 @@ class RequestHeader(QWidget):
         painter.fillRect(0, self.height() - 1, self.width(), 1, self._theme.color("line"))
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(SPACE_2)
-        first.addWidget(self.title)
-        first.addWidget(self.round_badge)
-        first.addWidget(self.state)
-        first.addStretch(1)
-        second = QHBoxLayout()
-        second.setSpacing(SPACE_2)
-        second.addWidget(self.facts)
-        second.addWidget(self._call_button)
-        second.addWidget(self._task_button)
-        second.addStretch(1)
-        text = QVBoxLayout()
-        text.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        text.setSpacing(0)
-        text.addLayout(first)
-        text.addLayout(second)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 1)
-        column.setSpacing(0)
-        column.addLayout(text)
-        column.addWidget(self.note)
+        first = hbox(None, self.title, self.round_badge, self.state, STRETCH)
+        second = hbox(None, self.facts, self._call_button, self._task_button, STRETCH)
+        text = vbox(None, first, second, gap=0, margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1))
+        vbox(self, text, self.note, gap=0, margin=(0, 0, 0, 1))
 
 
 def _tone(inbox_request: InboxRequest) -> Tone:
@@ -172,11 +155,9 @@ class RequestFooter(QWidget):
         self._page_bar.add(self.again_action)
         self._page_bar.add(self.dismiss_action)
         self._page_bar.add_text(MutedLabel(theme, "The server may report when you have completed the page."))
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 1, 0, 0)
-        self._column.setSpacing(0)
-        for part in (self.alert, self._not_sent, self._reply_bar, self._page_bar):
-            self._column.addWidget(part)
+        self._column = vbox(
+            self, self.alert, self._not_sent, self._reply_bar, self._page_bar, gap=0, margin=(0, 1, 0, 0)
+        )
         theme.changed.connect(self.update)
 
     def add_bar(self, section: Section) -> None:

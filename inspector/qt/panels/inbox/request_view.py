@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.units import plural
@@ -34,6 +34,7 @@ from inspector.qt.panels.inbox.section import EarlierRounds, Section, Unreadable
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, vbox
 
 if TYPE_CHECKING:
     from inspector.engine.inbox.inbox import Inbox
@@ -220,11 +221,13 @@ class RequestView(QWidget):
     @cached_property
     def _content_page(self) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, SPACE_2, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self.content, 1)
+        vbox(
+            page,
+            (ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft),
+            (self.content, 1),
+            gap=0,
+            margin=(0, SPACE_2, 0, 0),
+        )
         self._pages.addWidget(page)
         return page
 
@@ -321,21 +324,17 @@ class RequestView(QWidget):
 
     def _lay_out(self) -> None:
         body = QWidget()
-        self._body = QVBoxLayout(body)
-        self._body.setContentsMargins(0, SPACE_2, 0, SPACE_3)
-        self._body.setSpacing(SPACE_2)
-        self._body.addWidget(self.rounds)
-        self._body.addWidget(self._more_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self._body.addStretch(1)
+        self._body = vbox(
+            body,
+            self.rounds,
+            (self._more_button, 0, Qt.AlignmentFlag.AlignLeft),
+            STRETCH,
+            margin=(0, SPACE_2, 0, SPACE_3),
+        )
         self._scroll.setWidget(body)
         self._scroll.setWidgetResizable(True)
         self._scroll.setFrameShape(QFrame.Shape.NoFrame)
         self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._scroll.setAccessibleName("Server request")
         self._pages.addWidget(self._scroll)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.head)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self.footer)
+        vbox(self, self.head, (self._pages, 1), self.footer, gap=0)

@@ -12,7 +12,7 @@ from functools import partial
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSONObject
@@ -27,8 +27,9 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.panels.inbox.reply_editor import ReplyEditor
 from inspector.qt.panels.inbox.sampling_prompt import PromptEditor, PromptView
 from inspector.qt.panels.inbox.section import Section
-from inspector.qt.theme import ICON_SIZE, SPACE_2, Theme
+from inspector.qt.theme import ICON_SIZE, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.values import FormError
@@ -179,11 +180,7 @@ class ReplyDraft(QWidget):
         self.stop_action = QAction("Stop", self)
         self.stop_action.triggered.connect(self.stop)
         self._stop_button = ActionButton(self.stop_action, "quiet")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        for part in (self._label, self._stop_button, self.button):
-            row.addWidget(part)
+        hbox(self, self._label, self._stop_button, self.button)
         self._show_state("")
 
     def fill_menu(self) -> None:

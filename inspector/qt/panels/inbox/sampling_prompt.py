@@ -9,7 +9,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.json.values import JSONObject, compact, excerpt, shorten
 from inspector.base.plain_text import one_line
@@ -22,7 +22,7 @@ from inspector.qt.models.content_parts import messages_of, shown_json
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.views.messages import MessageCard
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import CollapsibleSection
+from inspector.qt.widgets.layout import STRETCH, CollapsibleSection, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge, ShareBar
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
@@ -59,9 +59,7 @@ class PromptView(QWidget):
         self._earlier_action = QAction("", self)
         self._earlier_action.triggered.connect(partial(self.show_earlier, _MORE_MESSAGES))
         self._earlier = ActionButton(self._earlier_action, "quiet")
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(self, gap=0)
         if request.system_prompt:
             self._column.addWidget(self._message_card(_system(request.system_prompt)))
         self._column.addWidget(self._earlier, 0, Qt.AlignmentFlag.AlignLeft)
@@ -87,20 +85,11 @@ class PromptView(QWidget):
         return card
 
     def _add_preferences(self, request: SamplingRequest) -> None:
-        below = QVBoxLayout()
-        below.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        below.setSpacing(SPACE_2)
         facts = _facts(request)
-        if facts:
-            below.addWidget(KeyValueList(self._theme, facts))
+        below = vbox(None, KeyValueList(self._theme, facts) if facts else None, margin=(SPACE_3, SPACE_2))
         bars = _bars(self._theme, request.preferences)
         if bars:
-            row = QHBoxLayout()
-            row.setSpacing(SPACE_4)
-            for bar in bars:
-                row.addWidget(bar)
-            row.addStretch(1)
-            below.addLayout(row)
+            below.addLayout(hbox(None, *bars, STRETCH, gap=SPACE_4))
         if request.tools:
             text = f"{plural(len(request.tools), 'tool')}: {_names(request.tools)}"
             below.addWidget(CollapsibleSection(self._theme, text, partial(self._make_tools, request.tools)))
@@ -108,9 +97,7 @@ class PromptView(QWidget):
 
     def _make_tools(self, tools: tuple[Tool, ...]) -> QWidget:
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(SPACE_6, 0, 0, 0)
-        column.setSpacing(SPACE_2)
+        column = vbox(content, margin=(SPACE_6, 0, 0, 0))
         for tool in tools[:_MAX_TOOLS]:
             column.addWidget(PlainLabel(self._theme, one_line(tool.name), mono=True, selectable=True))
             if tool.description:
@@ -266,16 +253,6 @@ class PromptEditor(QWidget):
         self._label = MutedLabel(self._theme, _HINT, wrap=True)
         self._label.hide()
         self._label.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        row = QHBoxLayout()
-        row.setContentsMargins(0, 0, SPACE_3, 0)  # aligns the first button's text with the edge
-        row.setSpacing(SPACE_2)
-        for button in self._buttons:
-            row.addWidget(button)
-        row.addWidget(self.badge)
-        row.addStretch(1)
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
-        self._column.addWidget(self._label)
-        self._column.addWidget(self.alert)
-        self._column.addLayout(row)
+        # No left margin: aligns the first button's text with the edge.
+        row = hbox(None, *self._buttons, self.badge, STRETCH, margin=(0, 0, SPACE_3, 0))
+        self._column = vbox(self, self._label, self.alert, row, gap=SPACE_1)

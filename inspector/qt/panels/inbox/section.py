@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QBoxLayout, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QBoxLayout, QVBoxLayout, QWidget
 
 from inspector.base.json.values import JSON, text_of
 from inspector.base.plain_text import one_line
@@ -23,7 +23,7 @@ from inspector.qt.models.inbox import excerpt_of, kind_text, reply_text, rule_te
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.views.messages import MessageCard
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
-from inspector.qt.widgets.layout import CollapsibleSection
+from inspector.qt.widgets.layout import STRETCH, CollapsibleSection, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -131,12 +131,7 @@ class Section(QWidget):
         return action
 
     def _fill(self, area: QWidget, parts: Sequence[QWidget], *, margin: int = SPACE_3) -> QVBoxLayout:
-        column = QVBoxLayout(area)
-        column.setContentsMargins(margin, 0, margin, 0)
-        column.setSpacing(SPACE_2)
-        for part in parts:
-            column.addWidget(part)
-        return column
+        return vbox(area, *parts, margin=(margin, 0))
 
     def _decide(self, reply: Reply) -> None:
         self.bar.alert.close_all()
@@ -180,21 +175,24 @@ class Section(QWidget):
 
     def _lay_out(self) -> None:
         self._head = QWidget()
-        row = QHBoxLayout(self._head)
-        row.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.title)
-        row.addWidget(self.key_badge)
-        row.addWidget(self.state_badge)
-        row.addStretch(1)
+        hbox(
+            self._head,
+            self.title,
+            self.key_badge,
+            self.state_badge,
+            STRETCH,
+            margin=(SPACE_3, SPACE_3, SPACE_3, 0),
+        )
         self._head.hide()
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_2)
-        for part in (self._head, self.notes, self.request_area, self.reply_area):
-            self._column.addWidget(part)
-        self._column.addWidget(self._undo_button, 0, Qt.AlignmentFlag.AlignLeft)
-        self._column.addWidget(self.bar)
+        self._column = vbox(
+            self,
+            self._head,
+            self.notes,
+            self.request_area,
+            self.reply_area,
+            (self._undo_button, 0, Qt.AlignmentFlag.AlignLeft),
+            self.bar,
+        )
 
 
 class UnreadableSection(Section):
@@ -216,19 +214,13 @@ class ReplyBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self.alert = Alert(theme)
-        self._row = QHBoxLayout()
-        self._row.setSpacing(SPACE_2)
-        self._row.addStretch(1)
+        self._row = hbox(None, STRETCH)
         self._label: PlainLabel | None = None
         self._line = QBoxLayout(QBoxLayout.Direction.LeftToRight)
         self._line.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
         self._line.setSpacing(SPACE_2)
         self._line.addLayout(self._row)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.alert)
-        column.addLayout(self._line)
+        vbox(self, self.alert, self._line, gap=0)
 
     def add(self, action: QAction, kind: ButtonKind = "plain") -> ActionButton:
         button = ActionButton(action, kind)
@@ -285,17 +277,19 @@ class ReplyView(QWidget):
     ) -> None:
         super().__init__(parent)
         self._theme = theme
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Badge(theme, reply_text(reply), "ok" if reply.is_positive else "muted"))
-        head.addWidget(Badge(theme, rule_text(reply), "wait"))
-        head.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        column.setSpacing(SPACE_1)
-        column.addLayout(head)
-        for part in self._parts(input_request, reply, is_in_result):
-            column.addWidget(part)
+        head = hbox(
+            None,
+            Badge(theme, reply_text(reply), "ok" if reply.is_positive else "muted"),
+            Badge(theme, rule_text(reply), "wait"),
+            STRETCH,
+        )
+        vbox(
+            self,
+            head,
+            *self._parts(input_request, reply, is_in_result),
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_2),
+        )
         theme.changed.connect(self.update)
 
     def paintEvent(self, event: QPaintEvent) -> None:
@@ -350,24 +344,18 @@ class EarlierRounds(QWidget):
     def __init__(self, theme: Theme, inbox_request: InboxRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_3, 0)
-        column.setSpacing(SPACE_1)
         first = inbox_request.round - len(inbox_request.earlier)  # the number of the oldest known round
         self.steps = [
             CollapsibleSection(theme, _round_text(first + position, each), partial(self._make, each))
             for position, each in enumerate(inbox_request.earlier)
         ]
-        for step in self.steps:
-            column.addWidget(step)
+        vbox(self, *self.steps, gap=SPACE_1, margin=(SPACE_2, SPACE_2, SPACE_3, 0))
         if not self.steps:
             self.hide()
 
     def _make(self, earlier: Round) -> QWidget:
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(SPACE_6, 0, 0, SPACE_2)
-        column.setSpacing(SPACE_1)
+        column = vbox(content, gap=SPACE_1, margin=(SPACE_6, 0, 0, SPACE_2))
         for input_request in earlier.input_requests[:_MAX_ROUND_REQUESTS]:
             for part in self._parts(input_request):
                 column.addWidget(part)

@@ -19,11 +19,9 @@ from PySide6.QtGui import (
 )
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QScrollArea,
     QSizePolicy,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -32,6 +30,7 @@ from inspector.oauth.login.steps import LoginView, StepId, StepState
 from inspector.qt.panels.login.findings import STATE_TONES
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
 _ROW_HEIGHT = 30
@@ -62,15 +61,14 @@ class DiagramView(QWidget):
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
         area.setWidget(self.canvas)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
-        head.addWidget(MutedLabel(theme, "Click a message to see its step."), 1)
-        head.addWidget(ActionButton(self.copy_action, "quiet"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(head)
-        column.addWidget(area, 1)
+        head = hbox(
+            None,
+            (MutedLabel(theme, "Click a message to see its step."), 1),
+            ActionButton(self.copy_action, "quiet"),
+            gap=-1,
+            margin=(SPACE_3, SPACE_2, SPACE_3, 0),
+        )
+        vbox(self, head, (area, 1), gap=SPACE_1)
 
     def show_view(self, view: LoginView | None) -> None:
         self._view = view

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 
 from PySide6.QtCore import QRectF, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPainter
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
 from inspector.base.units import plural
 from inspector.oauth.login.report import findings_text
@@ -17,6 +17,7 @@ from inspector.oauth.login.steps import LoginView, StepId, StepState
 from inspector.protocol.auth.findings.finding import Finding, Severity
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import Badge, DotShape, StateDot, paint_dot
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -65,9 +66,7 @@ class FindingList(QWidget):
         self._area.setWidgetResizable(True)
         self._area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self._stack = ContentStack(theme, self._make_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        vbox(self, self._stack)
         self.show_view(None)
 
     def show_view(self, view: LoginView | None) -> None:
@@ -88,9 +87,7 @@ class FindingList(QWidget):
     def _fill(self) -> None:
         self.title.setText(_counts_text([each for _, each in self._shown]))
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_3)
-        column.setSpacing(SPACE_4)
+        column = vbox(page, gap=SPACE_4, margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_3))
         for step, finding in self._shown[:_MAX_FINDINGS]:
             column.addWidget(FindingEntry(self._theme, finding, self._step_action(page, step)))
         if len(self._shown) > _MAX_FINDINGS:
@@ -110,14 +107,14 @@ class FindingList(QWidget):
 
     def _make_page(self) -> QWidget:
         page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, 0)
-        head.addWidget(self.title, 1)
-        head.addWidget(ActionButton(self.copy_action, "quiet"))
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addLayout(head)
-        column.addWidget(self._area, 1)
+        head = hbox(
+            None,
+            (self.title, 1),
+            ActionButton(self.copy_action, "quiet"),
+            gap=-1,
+            margin=(SPACE_3, SPACE_2, SPACE_3, 0),
+        )
+        vbox(page, head, (self._area, 1), gap=-1)
         return page
 
 
@@ -134,17 +131,14 @@ class FindingEntry(QWidget):
     def __init__(self, theme: Theme, finding: Finding, step: QAction | None = None) -> None:
         super().__init__()
         shape, tone = SEVERITY_MARKS[finding.severity]
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(PlainLabel(theme, finding.id, mono=True, selectable=True))
-        head.addWidget(Badge(theme, finding.severity.value, tone))
-        head.addStretch(1)
-        if step is not None:
-            head.addWidget(ActionButton(step, "quiet"))
-        text = QVBoxLayout()
-        text.setSpacing(SPACE_1)
-        text.addLayout(head)
-        text.addWidget(PlainLabel(theme, finding.seen, wrap=True, selectable=True))
+        head = hbox(
+            None,
+            PlainLabel(theme, finding.id, mono=True, selectable=True),
+            Badge(theme, finding.severity.value, tone),
+            STRETCH,
+            ActionButton(step, "quiet") if step is not None else None,
+        )
+        text = vbox(None, head, PlainLabel(theme, finding.seen, wrap=True, selectable=True), gap=SPACE_1)
         if finding.rule:
             text.addWidget(PlainLabel(theme, finding.rule, tone="muted", wrap=True, selectable=True))
         if finding.fix:
@@ -154,12 +148,8 @@ class FindingEntry(QWidget):
                 theme, finding.evidence, tone="muted", mono=True, wrap=True, selectable=True
             )
             text.addWidget(evidence)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
         dot = StateDot(theme, shape, tone, finding.severity.value)
-        row.addWidget(dot, 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(text, 1)
+        hbox(self, (dot, 0, Qt.AlignmentFlag.AlignTop), (text, 1))
 
 
 def worst(findings: Iterable[Finding]) -> Severity | None:

@@ -11,7 +11,7 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QWidget
 
 from inspector.base.errors import UserError
 from inspector.config.secrets.records import make_name
@@ -21,7 +21,7 @@ from inspector.oauth.login.steps import LoginGrant
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import SecretText, secret_line
-from inspector.qt.widgets.layout import in_row
+from inspector.qt.widgets.layout import STRETCH, hbox, in_row, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 CODE, CLIENT, ENTERPRISE, WORKLOAD = LoginGrant
@@ -248,10 +248,7 @@ class GrantForm(QWidget):
         grid.setVerticalSpacing(SPACE_2)
         grid.setColumnMinimumWidth(0, LABEL_WIDTH)
         grid.setColumnStretch(1, 1)
-        row = QHBoxLayout()
-        row.addWidget(self.grant)
-        row.addStretch(1)
-        row.addWidget(ActionButton(self.save_action))
+        row = hbox(None, self.grant, STRETCH, ActionButton(self.save_action), gap=-1)
         grid.addWidget(MutedLabel(self._theme, "Grant type"), 0, 0)
         grid.addLayout(row, 0, 1)
         grid.addWidget(self.description, 1, 1)
@@ -259,11 +256,7 @@ class GrantForm(QWidget):
             self._add_field(grid, field)
             if field is KEY_FIELD:
                 self._add_audience(grid)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        column.addWidget(Heading(self._theme, "Authorization"))
-        column.addLayout(grid)
+        vbox(self, Heading(self._theme, "Authorization"), grid)
 
     def _add_audience(self, grid: QGridLayout) -> None:
         position, label = grid.rowCount(), MutedLabel(self._theme, "Assertion audience (aud)")

@@ -16,11 +16,9 @@ from PySide6.QtWidgets import (
     QComboBox,
     QFrame,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QScrollArea,
     QSpinBox,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,7 +31,7 @@ from inspector.qt.panels.login.grant_form import LABEL_WIDTH, GrantForm
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
-from inspector.qt.widgets.layout import in_row
+from inspector.qt.widgets.layout import STRETCH, hbox, in_row, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 T = TypeVar("T")
@@ -247,17 +245,12 @@ class OptionsForm(QScrollArea):
         )
         redirect = in_row(self.host, self.port, self.path)
         self._group("Redirect", ("Redirect URI", redirect))
-        head = QHBoxLayout()
-        head.addWidget(MutedLabel(self._theme, _NOTE, wrap=True), 1)
-        head.addWidget(ActionButton(self.reset_action))
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
-        column.setSpacing(SPACE_2)
-        column.addWidget(self.grants)
-        column.addSpacing(SPACE_3)
-        column.addLayout(head)
-        column.addLayout(self._grid)
-        column.addStretch(1)
+        head = hbox(
+            None, (MutedLabel(self._theme, _NOTE, wrap=True), 1), ActionButton(self.reset_action), gap=-1
+        )
+        vbox(
+            page, self.grants, SPACE_3, head, self._grid, STRETCH, margin=(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
+        )
         page.setMaximumWidth(760)
         self.setFrameShape(QFrame.Shape.NoFrame)
         self.setWidgetResizable(True)

@@ -10,7 +10,7 @@ from typing import Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import OAuthSettings
@@ -32,6 +32,7 @@ from inspector.qt.panels.login.user_prompts import BrowserWaitBox, LoginPromptBa
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.controls import Segments, bind_keys, icon_button
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
@@ -104,9 +105,7 @@ class LoginPanel(QWidget):
             _MIN_STACK_HEIGHT
         )  # its pages scroll; their size hints would enlarge a small window
         self._content = ContentStack(theme, self._make_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._content)
+        vbox(self, self._content)
         self._connect()
         self.show_login(None)
         bridge.start_when_attached(f"login of {server}", self._load())
@@ -348,22 +347,25 @@ class LoginPanel(QWidget):
         for view in (self._make_steps(), self.diagram, self.findings, self.token, self.options):
             self._stack.addWidget(view)
         page = QWidget()
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        head.setSpacing(SPACE_2)
-        head.addWidget(self.views)
-        head.addWidget(self.rules)
-        head.addStretch(1)
-        for action in (self.copy_action, self.export_action):
-            head.addWidget(icon_button(action))
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        for part in (self.controls, self.alert, self.prompt, self.browser_wait):
-            column.addWidget(part)
-        column.addWidget(Divider(self._theme))
-        column.addWidget(self._stack, 1)
+        head = hbox(
+            None,
+            self.views,
+            self.rules,
+            STRETCH,
+            *(icon_button(action) for action in (self.copy_action, self.export_action)),
+            margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1),
+        )
+        vbox(
+            page,
+            head,
+            self.controls,
+            self.alert,
+            self.prompt,
+            self.browser_wait,
+            Divider(self._theme),
+            (self._stack, 1),
+            gap=0,
+        )
         return page
 
     def _make_steps(self) -> QWidget:
@@ -376,15 +378,8 @@ class LoginPanel(QWidget):
         self.http.setMinimumSize(QSize(200, 80))
         right = QWidget()
         self._sides_row = QWidget()
-        row = QHBoxLayout(self._sides_row)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
-        row.addWidget(self.sides)
-        row.addStretch(1)
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._sides_row)
-        column.addWidget(splitter, 1)
+        hbox(self._sides_row, self.sides, STRETCH, gap=-1, margin=(SPACE_3, SPACE_1, SPACE_3, 0))
+        vbox(right, self._sides_row, (splitter, 1), gap=0)
         self._split.setChildrenCollapsible(False)
         self._split.addWidget(self.steps)
         self._split.addWidget(right)

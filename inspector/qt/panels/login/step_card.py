@@ -11,11 +11,9 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QLineEdit,
     QPlainTextEdit,
     QScrollArea,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -26,10 +24,10 @@ from inspector.oauth.login.steps import LoginView, Step, StepId
 from inspector.protocol.http_rules import Headers
 from inspector.qt.panels.login.findings import STATE_TONES, FindingEntry
 from inspector.qt.panels.login.step_parts import Part, decisions_part, exchanges_part, inputs_part, table_part
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -91,11 +89,7 @@ class StepCard(QScrollArea):
 
     def _show_parts(self, step: Step) -> None:
         parts = QWidget()
-        column = QVBoxLayout(parts)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_4)
-        for part in self._parts(step):
-            column.addWidget(part)
+        vbox(parts, *self._parts(step), gap=SPACE_4)
         if self._parts_widget is not None:
             discard(self._parts_widget)
         self._parts_widget = parts
@@ -133,18 +127,16 @@ class StepCard(QScrollArea):
 
     def _lay_out(self) -> None:
         page = QWidget()
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(self.title)
-        head.addWidget(self.state)
-        head.addStretch(1)
-        self._column = QVBoxLayout(page)
-        self._column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-        self._column.setSpacing(SPACE_3)
-        self._column.addLayout(head)
-        for part in (self.why, self.error, self.preview):
-            self._column.addWidget(part)
-        self._column.addStretch(1)
+        self._column = vbox(
+            page,
+            hbox(None, self.title, self.state, STRETCH),
+            self.why,
+            self.error,
+            self.preview,
+            STRETCH,
+            gap=SPACE_3,
+            margin=SPACE_3,
+        )
         self.setWidget(page)
 
 
@@ -261,30 +253,18 @@ class RequestPreview(QWidget):
 
     def _make_editor(self) -> QWidget:
         editor = QWidget()
-        column = QVBoxLayout(editor)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self.apply_action))
-        buttons.addWidget(ActionButton(self.discard_action))
-        buttons.addWidget(MutedLabel(self._theme, "Secrets are visible while you edit.", wrap=True), 1)
-        for part in (self.url, self.headers, self.body, self.alert):
-            column.addWidget(part)
-        column.addLayout(buttons)
+        buttons = hbox(
+            None,
+            ActionButton(self.apply_action),
+            ActionButton(self.discard_action),
+            (MutedLabel(self._theme, "Secrets are visible while you edit.", wrap=True), 1),
+        )
+        vbox(editor, self.url, self.headers, self.body, self.alert, buttons)
         return editor
 
     def _lay_out(self) -> None:
         self._edit_button = ActionButton(self.edit_action, "quiet")
-        head = QHBoxLayout()
-        head.addWidget(self.title, 1)
-        head.addWidget(self._edit_button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
-        column.addLayout(head)
-        column.addWidget(self.text)
-        column.addWidget(self._editor)
+        vbox(self, hbox(None, (self.title, 1), self._edit_button, gap=-1), self.text, self._editor)
         self.hide()
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QPainter
-from PySide6.QtWidgets import QHBoxLayout, QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
+from PySide6.QtWidgets import QListWidget, QListWidgetItem, QStyleOptionViewItem, QWidget
 
 from inspector.base.units import plural
 from inspector.oauth.login.steps import LoginView, Step, StepId, StepState
@@ -13,6 +13,7 @@ from inspector.qt.panels.login.findings import SEVERITY_MARKS, paint_state, wors
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
 from inspector.qt.widgets.item_views import RowDelegate, style_list
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.text.badge import paint_dot
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
@@ -211,13 +212,13 @@ class LoginControls(QWidget):
         return action
 
     def _lay_out(self) -> None:
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_2)
-        row.setSpacing(SPACE_2)
-        for button in self._buttons.values():
-            row.addWidget(button)
-        row.addWidget(self._spinner)
-        row.addWidget(self._label, 1)
+        hbox(
+            self,
+            *self._buttons.values(),
+            self._spinner,
+            (self._label, 1),
+            margin=(SPACE_3, SPACE_1, SPACE_3, SPACE_2),
+        )
 
 
 def _state_of(view: LoginView | None, chosen: StepId | None) -> StepState | None:

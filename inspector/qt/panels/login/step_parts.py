@@ -14,9 +14,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QGridLayout,
-    QHBoxLayout,
     QSizePolicy,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +27,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -44,11 +43,7 @@ class Part(QWidget):
 
     def __init__(self, theme: Theme, title: str) -> None:
         super().__init__()
-        self.column = QVBoxLayout(self)
-        self.column.setContentsMargins(0, 0, 0, 0)
-        self.column.setSpacing(SPACE_2)
-        if title:
-            self.column.addWidget(Heading(theme, title))
+        self.column = vbox(self, Heading(theme, title) if title else None)
 
 
 def inputs_part(
@@ -64,9 +59,7 @@ def inputs_part(
         if each.is_secret:
             name.setContentsMargins(0, SPACE_1, 0, 0)  # aligns with the taller buttons beside its value
         grid.addWidget(name, position, 0, _TOP)
-        value = QVBoxLayout()
-        value.setSpacing(0)
-        value.addWidget(_value(theme, each, revealed, on_toggled))
+        value = vbox(None, _value(theme, each, revealed, on_toggled), gap=0)
         if each.origin:
             value.addWidget(PlainLabel(theme, each.origin, tone="muted", wrap=True))
         grid.addLayout(value, position, 1)
@@ -117,15 +110,16 @@ def exchanges_part(
     """Create the part with one line per request and response; a click shows it in full."""
     part = Part(theme, "Requests")
     for position, exchange in enumerate(exchanges[:_MAX_ROWS]):
-        line = QHBoxLayout()
-        line.setSpacing(SPACE_2)
-        line.addWidget(Badge(theme, str(exchange.status or "failed"), status_tone(exchange)), 0, _TOP)
         text = f"{exchange.request.method} {masked_url(exchange.request.url)}"
-        line.addWidget(PlainLabel(theme, text, mono=True, wrap=True, selectable=True), 1)
         action = QAction("View", part)
         action.setToolTip("Show the full request and response")
         action.triggered.connect(partial(_call_with, on_chosen, position))
-        line.addWidget(ActionButton(action, "quiet"), 0, _TOP)
+        line = hbox(
+            None,
+            (Badge(theme, str(exchange.status or "failed"), status_tone(exchange)), 0, _TOP),
+            (PlainLabel(theme, text, mono=True, wrap=True, selectable=True), 1),
+            (ActionButton(action, "quiet"), 0, _TOP),
+        )
         part.column.addLayout(line)
         if summary := exchange_text(exchange):
             part.column.addWidget(MutedLabel(theme, summary, wrap=True))
@@ -213,9 +207,7 @@ class RawHttp(QWidget):
         self.row_action.triggered.connect(self._on_row_requested)
         self._row_button = ActionButton(self.row_action, "quiet")
         self._stack = ContentStack(theme, self._make_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        vbox(self, self._stack)
         self.choice.currentIndexChanged.connect(self._on_chosen)
         self.secrets.toggled.connect(self._show_text)
 
@@ -296,21 +288,15 @@ class RawHttp(QWidget):
 
     def _make_page(self) -> QWidget:
         page = QWidget()
-        line = QHBoxLayout()
-        line.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        line.setSpacing(SPACE_2)
-        line.addWidget(self.about, 1)
-        line.addWidget(self._row_button, 0, Qt.AlignmentFlag.AlignRight)
-        line.addWidget(self.secrets)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        head.addWidget(self.choice)
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, SPACE_2, 0, 0)
-        column.setSpacing(SPACE_2)
-        column.addLayout(head)
-        column.addLayout(line)
-        column.addWidget(self.text, 1)
+        line = hbox(
+            None,
+            (self.about, 1),
+            (self._row_button, 0, Qt.AlignmentFlag.AlignRight),
+            self.secrets,
+            margin=(SPACE_3, 0),
+        )
+        head = hbox(None, self.choice, gap=-1, margin=(SPACE_3, 0))
+        vbox(page, head, line, (self.text, 1), margin=(0, SPACE_2, 0, 0))
         return page
 
 
@@ -348,16 +334,9 @@ class SecretValue(QWidget):
         self.copy_action.setToolTip(f"Copy the {name} (asks for confirmation)")
         self.copy_action.triggered.connect(self._on_copy)
         self.copy_prompt = SecretCopyPrompt(theme)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_1)
-        row.addWidget(self.label, 1)
-        for action in (self.show_action, self.copy_action):
-            row.addWidget(ActionButton(action, "quiet"), 0, Qt.AlignmentFlag.AlignTop)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(row)
-        column.addWidget(self.copy_prompt)
+        buttons = [ActionButton(action, "quiet") for action in (self.show_action, self.copy_action)]
+        row = hbox(None, (self.label, 1), *((button, 0, _TOP) for button in buttons), gap=SPACE_1)
+        vbox(self, row, self.copy_prompt, gap=SPACE_1)
         self._update()
 
     def set_value(self, value: str) -> None:

@@ -7,7 +7,7 @@ from collections.abc import Callable
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFrame, QScrollArea, QVBoxLayout, QWidget
 
 from inspector.base.json.values import pretty
 from inspector.base.plain_text import one_line
@@ -15,9 +15,9 @@ from inspector.base.units import duration
 from inspector.oauth.login.steps import TokenInfo
 from inspector.protocol.auth.jwt import JwtView, read_jwt, times_of
 from inspector.qt.panels.login.step_parts import SecretValue
-from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.theme import SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
@@ -61,9 +61,7 @@ class TokenView(QWidget):
         self._timer = QTimer(self, interval=_TICK_MS)
         self._timer.timeout.connect(self._show_facts)
         self._stack = ContentStack(theme, self._make_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._stack)
+        vbox(self, self._stack)
         self.show_token(None)
 
     def show_token(self, token: TokenInfo | None) -> None:
@@ -111,9 +109,7 @@ class TokenView(QWidget):
 
     def _show_secrets(self, token: TokenInfo) -> None:
         secrets = QWidget()
-        column = QVBoxLayout(secrets)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_2)
+        column = vbox(secrets)
         texts = {
             "Access token": token.access_token,
             "Refresh token": token.refresh_token,
@@ -148,29 +144,23 @@ class TokenView(QWidget):
 
     def _make_page(self) -> QWidget:
         content = QWidget()
-        self._column = QVBoxLayout(content)
-        self._column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
-        self._column.setSpacing(SPACE_3)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self.refresh_action))
-        buttons.addWidget(ActionButton(self.log_out_action))
-        buttons.addWidget(ActionButton(self.delete_action, "danger"))
-        buttons.addStretch(1)
-        self._column.addLayout(buttons)
-        self._column.addWidget(self.facts)
-        self._column.addStretch(1)
+        buttons = hbox(
+            None,
+            ActionButton(self.refresh_action),
+            ActionButton(self.log_out_action),
+            ActionButton(self.delete_action, "danger"),
+            STRETCH,
+        )
+        self._column = vbox(
+            content, buttons, self.facts, STRETCH, gap=SPACE_3, margin=(SPACE_4, SPACE_3, SPACE_4, SPACE_4)
+        )
         area = QScrollArea()
         area.setFrameShape(QFrame.Shape.NoFrame)
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(content)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.alert)
-        column.addWidget(area, 1)
+        vbox(page, self.alert, (area, 1), gap=0)
         return page
 
 

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QFont, QGuiApplication, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from inspector.base.clock import Clock, SystemClock
 from inspector.base.plain_text import one_line
@@ -17,6 +17,7 @@ from inspector.oauth.login.steps import BrowserWait, LoginPrompt, LoginPromptKin
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import secret_line
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
@@ -95,30 +96,25 @@ class LoginPromptBar(QWidget):
 
     def _make_client(self) -> QWidget:
         client = QWidget()
-        row = QHBoxLayout(client)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.client_id, 2)
-        row.addWidget(self.secret, 2)
-        row.addWidget(ActionButton(self.use_client_action))
+        hbox(client, (self.client_id, 2), (self.secret, 2), ActionButton(self.use_client_action))
         return client
 
     def _make_host_buttons(self) -> QWidget:
         judging = QWidget()
-        row = QHBoxLayout(judging)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        for action in (self.allow_action, self.block_action):
-            row.addWidget(ActionButton(action))
-        row.addStretch(1)
+        hbox(judging, *(ActionButton(action) for action in (self.allow_action, self.block_action)), STRETCH)
         return judging
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        column.setSpacing(SPACE_1)
-        for part in (self.text, self.issuer, self.hosts, self._host_buttons, self._client):
-            column.addWidget(part)
+        vbox(
+            self,
+            self.text,
+            self.issuer,
+            self.hosts,
+            self._host_buttons,
+            self._client,
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_2),
+        )
 
 
 class BrowserWaitBox(QWidget):
@@ -236,30 +232,18 @@ class BrowserWaitBox(QWidget):
         self._timer.timeout.connect(self._on_tick)
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(Spinner(self._theme))
-        head.addWidget(MutedLabel(self._theme, "Log in at"))
-        head.addWidget(self.host, 1)
-        head.addWidget(self.time_left)
-        head.addWidget(ActionButton(self.open_action))
-        head.addWidget(ActionButton(self.copy_action))
-        paste = QHBoxLayout()
-        paste.setSpacing(SPACE_2)
-        paste.addWidget(self.paste_field, 1)
-        paste.addWidget(ActionButton(self.paste_action))
-        inner = QVBoxLayout()
-        inner.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        inner.setSpacing(SPACE_1)
-        inner.addLayout(head)
-        inner.addWidget(self.redirect_uri)
-        inner.addLayout(paste)
-        inner.addWidget(self.hits)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.warnings)
-        column.addLayout(inner)
+        head = hbox(
+            None,
+            Spinner(self._theme),
+            MutedLabel(self._theme, "Log in at"),
+            (self.host, 1),
+            self.time_left,
+            ActionButton(self.open_action),
+            ActionButton(self.copy_action),
+        )
+        paste = hbox(None, (self.paste_field, 1), ActionButton(self.paste_action))
+        inner = vbox(None, head, self.redirect_uri, paste, self.hits, gap=SPACE_1, margin=(SPACE_3, SPACE_2))
+        vbox(self, self.warnings, inner, gap=0)
 
 
 class _HostLabel(PlainLabel):

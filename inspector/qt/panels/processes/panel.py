@@ -12,7 +12,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QLineEdit, QSplitter, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
@@ -28,6 +28,7 @@ from inspector.qt.panels.processes.process_view import RunningProcesses
 from inspector.qt.panels.processes.regression_calls import RegressionCallsView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
@@ -110,26 +111,21 @@ class FileWatchBar(QWidget):
         self.apply.setEnabled(self._view is not None and _split(self.line.text()) != current)
 
     def _lay_out(self, theme: Theme) -> None:
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.line, 1)
-        row.addWidget(ActionButton(self.apply))
-        inside = QVBoxLayout()
-        inside.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_2)
-        inside.setSpacing(SPACE_1)
-        inside.addWidget(Heading(theme, "Restart when files change"))
+        row = hbox(None, (self.line, 1), ActionButton(self.apply))
         hint = (
             "Patterns relative to the working directory, separated by spaces. Regression calls are rerun "
             "after each restart."
         )
-        inside.addWidget(MutedLabel(theme, hint, wrap=True))
-        inside.addLayout(row)
-        inside.addWidget(self.text)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(inside)
-        column.addWidget(self.alert)
+        inside = vbox(
+            None,
+            Heading(theme, "Restart when files change"),
+            MutedLabel(theme, hint, wrap=True),
+            row,
+            self.text,
+            gap=SPACE_1,
+            margin=(SPACE_4, SPACE_3, SPACE_4, SPACE_2),
+        )
+        vbox(self, inside, self.alert, gap=0)
 
 
 def state_text(view: FileWatchView) -> tuple[str, Tone]:
@@ -297,17 +293,11 @@ class ProcessPanel(QWidget):
 
     def _lay_out(self) -> None:
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.files)
-        column.addWidget(self.regression_calls, 1)
+        vbox(right, self.files, (self.regression_calls, 1), gap=0)
         split = QSplitter(Qt.Orientation.Horizontal)
         split.setChildrenCollapsible(False)
         split.addWidget(self._left)
         split.addWidget(right)
         split.setSizes([490, 630])
         split.setStretchFactor(1, 1)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(split)
+        vbox(self, split)

@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QTableView,
     QTreeWidget,
     QTreeWidgetItem,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -34,7 +33,7 @@ from inspector.qt.models.processes import Column, ProcessesModel, age_text, perc
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.item_views import style_table, style_tree
-from inspector.qt.widgets.layout import CollapsibleSection
+from inspector.qt.widgets.layout import STRETCH, CollapsibleSection, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
@@ -181,12 +180,18 @@ class RunningProcesses(QWidget):
         self.files.setColumnWidth(0, 36)
         self.files.setTextElideMode(Qt.TextElideMode.ElideMiddle)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_2)
-        column.setSpacing(SPACE_3)
-        for widget in (self.head, self.metrics, self.table, self.note, self.command, self.files_fold):
-            column.addWidget(widget)
-        column.addStretch(1)
+        vbox(
+            page,
+            self.head,
+            self.metrics,
+            self.table,
+            self.note,
+            self.command,
+            self.files_fold,
+            STRETCH,
+            gap=SPACE_3,
+            margin=(SPACE_4, SPACE_3, SPACE_4, SPACE_2),
+        )
         self.note.hide()
         area = QScrollArea()
         area.setWidget(page)
@@ -197,16 +202,8 @@ class RunningProcesses(QWidget):
 
     def _lay_out(self) -> None:
         self.ended.setMinimumHeight(self._theme.row_height() * _MIN_ENDED_ROWS)
-        below = QVBoxLayout()
-        below.setContentsMargins(SPACE_4, SPACE_2, SPACE_4, SPACE_2)
-        below.setSpacing(SPACE_2)
-        below.addWidget(self._ended_heading)
-        below.addWidget(self.ended, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.stack, 3)
-        column.addLayout(below, 2)
+        below = vbox(None, self._ended_heading, (self.ended, 1), margin=(SPACE_4, SPACE_2))
+        vbox(self, (self.stack, 3), (below, 2), gap=0)
         for widget in (self._ended_heading, self.ended):
             widget.hide()
 

@@ -13,14 +13,12 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QHeaderView,
     QMenu,
     QSplitter,
     QStackedWidget,
     QTableView,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -44,7 +42,7 @@ from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import BytesBody
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.item_views import style_table
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge, DotShape, dot_icon
@@ -294,19 +292,16 @@ class RegressionCallsView(QWidget):
         return split
 
     def _make_detail(self) -> QWidget:
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
-        head.setSpacing(SPACE_2)
-        head.addWidget(self.badge)
-        head.addWidget(self.sentence, 1)
-        head.addWidget(ActionButton(self.accept))
-        head.addWidget(self._make_more())
+        head = hbox(
+            None,
+            self.badge,
+            (self.sentence, 1),
+            ActionButton(self.accept),
+            self._make_more(),
+            margin=(SPACE_3, SPACE_2, SPACE_2, SPACE_2),
+        )
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self._pages, 1)
+        vbox(page, head, (self._pages, 1), gap=0)
         return page
 
     def _make_more(self) -> QToolButton:
@@ -322,12 +317,7 @@ class RegressionCallsView(QWidget):
     def _lay_out(self) -> None:
         for button in (ActionButton(self.accept_all), self._stop_button, self._run_button):
             self.header.add_widget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.header)
-        column.addWidget(self.alert)
-        column.addWidget(self.stack, 1)
+        vbox(self, self.header, self.alert, (self.stack, 1), gap=0)
 
 
 def _sent(result: RegressionResult) -> bytes:

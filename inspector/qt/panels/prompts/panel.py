@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import shiboken6
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QWidget
 
 from inspector.base.json.values import JSON
 from inspector.base.plain_text import one_line
@@ -31,6 +31,7 @@ from inspector.qt.views.messages import MessagesView, as_text
 from inspector.qt.views.response_view import ResponseView
 from inspector.qt.widgets.code.raw_edit import is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
@@ -236,36 +237,19 @@ class PromptView(QWidget):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, SPACE_2, 0, 0)
-        column.setSpacing(SPACE_1)
-        head = QVBoxLayout()
-        head.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
-        head.setSpacing(SPACE_1)
-        title = QHBoxLayout()
-        title.setSpacing(SPACE_2)
-        title.addWidget(self._title)
-        title.addWidget(self._name, 1)
-        head.addLayout(title)
-        head.addWidget(self._description)
-        column.addLayout(head)
-        column.addWidget(self.alert)
-        column.addWidget(self.form, 1)
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self._actions["prompt.get"], "primary"))
-        buttons.addStretch(1)
-        column.addLayout(buttons)
+        title = hbox(None, self._title, (self._name, 1))
+        head = vbox(None, title, self._description, gap=SPACE_1, margin=(SPACE_3, 0, SPACE_3, SPACE_1))
+        buttons = hbox(
+            None, ActionButton(self._actions["prompt.get"], "primary"), STRETCH, margin=(SPACE_3, SPACE_2)
+        )
+        vbox(left, head, self.alert, (self.form, 1), buttons, gap=SPACE_1, margin=(0, SPACE_2, 0, 0))
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(left)
         splitter.addWidget(self.result)
         left.setMinimumWidth(_MIN_WIDTH)
         splitter.setSizes([360, 540])
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(splitter)
+        vbox(self, splitter)
 
 
 def _is_get_key(event: QKeyEvent) -> bool:
@@ -307,11 +291,12 @@ class PromptResult(ResponseView):
     @cached_property
     def _content_page(self) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self.content, 1)
+        vbox(
+            page,
+            (ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft),
+            (self.content, 1),
+            gap=0,
+        )
         self._pages.addWidget(page)
         return page
 
@@ -371,13 +356,14 @@ class PromptResult(ResponseView):
         self.copy_action.triggered.connect(self._copy)
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        strip.setSpacing(SPACE_2)
-        strip.addWidget(self.badge)
-        strip.addWidget(self._facts, 1)
-        strip.addWidget(icon_button(self.copy_action))
-        strip.addWidget(self.views)
+        strip = hbox(
+            None,
+            self.badge,
+            (self._facts, 1),
+            icon_button(self.copy_action),
+            self.views,
+            margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1),
+        )
         self._pages.addWidget(self.messages)
         self._inside.addLayout(strip)
         self._inside.addWidget(self.alert)

@@ -10,7 +10,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property
 
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QHBoxLayout, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QComboBox, QSizePolicy, QWidget
 
 from inspector.base.json.values import JSON, shorten
 from inspector.base.plain_text import one_line
@@ -23,6 +23,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
 from inspector.qt.views.diff_view import ChangesTable
 from inspector.qt.views.response_view import ResponseView
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.traffic.compare.texts import compare_packed, pack
 
@@ -161,18 +162,10 @@ class ContentsView(ResponseView):
         self._bridge.start("compare read results", self.changes.show_changes(before, now), self)
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout(self.strip)
-        strip.setContentsMargins(SPACE_2, 0, 0, 0)
-        strip.setSpacing(SPACE_2)
-        strip.addWidget(self.badge)
-        strip.addWidget(self._facts, 1)
-        strip.addWidget(self.parts)
-        views = QHBoxLayout()
-        views.setContentsMargins(SPACE_3, 0, 0, SPACE_1)
-        views.setSpacing(0)
-        views.addWidget(self.views)
-        views.addWidget(self.content.strip, 1)
-        views.addStretch(0)
+        hbox(self.strip, self.badge, (self._facts, 1), self.parts, margin=(SPACE_2, 0, 0, 0))
+        views = hbox(
+            None, self.views, (self.content.strip, 1), (STRETCH, 0), gap=0, margin=(SPACE_3, 0, 0, SPACE_1)
+        )
         self._pages.addWidget(self.content)
         self._inside.addLayout(views)
         self._inside.addWidget(self.alert)
@@ -205,12 +198,7 @@ class ChangesView(QWidget):
         self.table = ChangesTable(theme)
         self.model = self.table.rows
         self.alert = Alert(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.alert)
-        column.addWidget(self.table, 1)
-        column.addStretch(0)
+        vbox(self, self.alert, (self.table, 1), (STRETCH, 0), gap=0)
         self.setFocusProxy(self.table)
 
     async def show_changes(self, before: Content | None, now: Content | None) -> None:

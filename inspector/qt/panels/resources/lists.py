@@ -10,12 +10,10 @@ from collections.abc import Iterator, Set
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import (
-    QHBoxLayout,
     QSizePolicy,
     QSplitter,
     QStackedWidget,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -31,7 +29,7 @@ from inspector.qt.views.feature_panel import column_in
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.item_views import NoteDelegate, style_tree
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -144,11 +142,7 @@ class ResourceLists(QWidget):
         upper = QWidget()
         column = column_in(upper)
         column.addWidget(self._header)
-        boxed = QHBoxLayout()
-        boxed.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        boxed.setSpacing(SPACE_2)
-        boxed.addWidget(self.search, 1)
-        boxed.addWidget(self.view_switch)
+        boxed = hbox(None, (self.search, 1), self.view_switch, margin=SPACE_2)
         column.addLayout(boxed)
         column.addWidget(self._no_matches)
         column.addWidget(self._views, 1)
@@ -370,26 +364,16 @@ class ResourceHeader(QWidget):
     def _lay_out(self) -> None:
         self.form.setMaximumHeight(_MAX_FORM_SIZE)
         self.form.setSizePolicy(QSizePolicy.Policy.Preferred, QSizePolicy.Policy.Maximum)
-        title = QHBoxLayout()
-        title.setSpacing(SPACE_2)
-        title.addWidget(self._title, 1)
-        title.addWidget(self.badge)
-        head = QVBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        head.setSpacing(SPACE_1)
-        head.addLayout(title)
-        head.addWidget(self._facts)
-        head.addWidget(self._description)
-        shown = QVBoxLayout()
-        shown.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
-        shown.addWidget(self._uri)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(head)
-        column.addWidget(self._alert)
-        column.addWidget(self.form)
-        column.addLayout(shown)
+        head = vbox(
+            None,
+            hbox(None, (self._title, 1), self.badge),
+            self._facts,
+            self._description,
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1),
+        )
+        shown = vbox(None, self._uri, gap=-1, margin=(SPACE_3, SPACE_1, SPACE_3, 0))
+        vbox(self, head, self._alert, self.form, shown, gap=0)
 
 
 def _row(variable: Variable) -> NamedValue:

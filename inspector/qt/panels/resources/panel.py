@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 import shiboken6
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QHBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.errors import LensError
 from inspector.base.json.values import JSONObject
@@ -32,6 +32,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.views.feature_panel import FeaturePanel, column_in
 from inspector.qt.widgets.code.raw_edit import is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox
 
 T = TypeVar("T")
 
@@ -331,14 +332,15 @@ class ResourcesPanel(FeaturePanel):
         self.periodic_read.set_target(self.head.uri, self._is_connected and bool(self.head.uri))
 
     def _make_right(self) -> QWidget:
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self._actions["resource.read"], "primary"))
-        buttons.addWidget(ActionButton(self._actions["resource.subscribe"]))
-        buttons.addWidget(ActionButton(self._actions["resource.watch"]))
-        buttons.addWidget(self.contents.strip, 1)
-        buttons.addStretch(0)
+        buttons = hbox(
+            None,
+            ActionButton(self._actions["resource.read"], "primary"),
+            ActionButton(self._actions["resource.subscribe"]),
+            ActionButton(self._actions["resource.watch"]),
+            (self.contents.strip, 1),
+            (STRETCH, 0),
+            margin=(SPACE_3, SPACE_2),
+        )
         right = QWidget()
         column = column_in(right)
         column.addWidget(self.head)

@@ -9,7 +9,7 @@ from typing import TypeAlias
 import shiboken6
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QPainter, QPaintEvent
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
@@ -21,6 +21,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.panels.resources.contents_view import ReadResult
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.interval_bar import IntervalBar
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import PlainLabel
 
 _MAX_URI_LENGTH = 120
@@ -55,11 +56,7 @@ class PeriodicRead(QWidget):
         self.bar = IntervalBar(theme, "read")
         self._uri_label = PlainLabel(theme, tone="muted", mono=True, wrap=True)
         self._uri_label.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 1, 0, SPACE_2)
-        column.setSpacing(0)
-        column.addWidget(self.bar)
-        column.addWidget(self._uri_label)
+        vbox(self, self.bar, self._uri_label, gap=0, margin=(0, 1, 0, SPACE_2))
         self._uri_label.hide()
         self.hide()
         self.bar.repeat_requested.connect(self.start)

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration
@@ -18,6 +18,7 @@ from inspector.qt.models.tasks import age_text, message_text, poll_text, status_
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -78,32 +79,31 @@ class TaskDetail(QWidget):
         return action
 
     def _lay_out(self) -> None:
-        head = QHBoxLayout()
-        head.setSpacing(SPACE_2)
-        head.addWidget(self._title)
-        head.addWidget(self.badge)
-        head.addStretch(1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_1)
-        for button in (self._reply_button, ActionButton(self.poll), self._fetch_button):
-            buttons.addWidget(button)
-        buttons.addWidget(ActionButton(self.cancel))
-        buttons.addWidget(self._call_button)
-        buttons.addWidget(ActionButton(self.remove, "quiet"))
-        buttons.addStretch(1)
-        info = QVBoxLayout()
-        info.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        info.setSpacing(SPACE_1)
-        info.addLayout(head)
-        for label in (self.id, self.message_label, self.facts, self.bar, self.alert):
-            info.addWidget(label)
-        info.addSpacing(SPACE_1)
-        info.addLayout(buttons)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(info)
-        column.addWidget(self.result, 1)
+        buttons = hbox(
+            None,
+            self._reply_button,
+            ActionButton(self.poll),
+            self._fetch_button,
+            ActionButton(self.cancel),
+            self._call_button,
+            ActionButton(self.remove, "quiet"),
+            STRETCH,
+            gap=SPACE_1,
+        )
+        info = vbox(
+            None,
+            hbox(None, self._title, self.badge, STRETCH),
+            self.id,
+            self.message_label,
+            self.facts,
+            self.bar,
+            self.alert,
+            SPACE_1,
+            buttons,
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_2),
+        )
+        vbox(self, info, (self.result, 1), gap=0)
 
     @property
     def view(self) -> TaskView | None:

@@ -9,13 +9,11 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QIcon, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHBoxLayout,
     QHeaderView,
     QLineEdit,
     QScrollArea,
     QSplitter,
     QTableView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -33,9 +31,10 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.models.tasks import Column, TasksModel, tone_of
 from inspector.qt.panels.tasks.detail import TaskDetail
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import DotShape, dot_icon
@@ -135,19 +134,16 @@ class TasksPanel(QWidget):
 
     def _lay_out(self) -> None:
         self.id_line.setMaximumWidth(320)
-        bar = QHBoxLayout()
-        bar.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
-        bar.setSpacing(SPACE_2)
-        bar.addWidget(self.count, 1)
-        bar.addWidget(self.id_line, 1)
-        for button in (ActionButton(self.add), self._list_button, ActionButton(self.remove_ended)):
-            bar.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(bar)
-        column.addWidget(self.alert)
-        column.addWidget(self.stack, 1)
+        bar = hbox(
+            None,
+            (self.count, 1),
+            (self.id_line, 1),
+            ActionButton(self.add),
+            self._list_button,
+            ActionButton(self.remove_ended),
+            margin=(SPACE_3, SPACE_1),
+        )
+        vbox(self, bar, self.alert, (self.stack, 1), gap=0)
 
     def _connect(self) -> None:
         self._bridge.tasks_changed.connect(self._on_changed)

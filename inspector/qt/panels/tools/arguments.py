@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.base.json.values import JSON, JSONObject, excerpt, shorten
 from inspector.base.plain_text import one_line
@@ -19,7 +19,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, EditorState, SchemaValidator
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import discard, hbox
 from inspector.qt.widgets.text.labels import PlainLabel
 from inspector.schema.values import Expansion, FormError, Resolve
 
@@ -186,11 +186,7 @@ class VariablesBar(QWidget):
         super().__init__(parent)
         self.has_unknown = False
         self._label = PlainLabel(theme, wrap=True, tone="muted")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self._label, 1)
-        row.addWidget(ActionButton(edit, "quiet"))
+        hbox(self, (self._label, 1), ActionButton(edit, "quiet"), margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1))
         self.hide()
 
     def show_used(self, texts: JSON, variables: Variables) -> None:

@@ -14,12 +14,10 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QDoubleSpinBox,
     QGridLayout,
-    QHBoxLayout,
     QLineEdit,
     QMenu,
     QSpinBox,
     QToolButton,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -42,6 +40,7 @@ from inspector.protocol.revisions import R5, Era, is_between
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.interval_bar import IntervalBar
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import PlainLabel
 
 _MAX_TIMEOUT = 24 * 3600.0
@@ -106,9 +105,7 @@ class CallDrawer(QWidget):
         self.options = OptionsStrip(theme)
         self.repeat_bar = RepeatBar(theme)
         self.interval_bar = IntervalBar(theme, "call")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 1, 0, 0)
-        column.setSpacing(0)
+        column = vbox(self, gap=0, margin=(0, 1, 0, 0))
         for strip in self._strips():
             column.addWidget(strip)
             strip.hide()
@@ -337,31 +334,16 @@ class OptionsStrip(QWidget):
         grid.setHorizontalSpacing(SPACE_2)
         grid.setVerticalSpacing(SPACE_1)
         grid.addWidget(PlainLabel(theme, "Timeout", tone="muted"), 0, 0)
-        timeout_row = QHBoxLayout()
-        timeout_row.setSpacing(SPACE_2)
-        timeout_row.addWidget(self.timeout)
-        timeout_row.addWidget(PlainLabel(theme, "Total", tone="muted"))
-        timeout_row.addWidget(self.total)
-        timeout_row.addStretch(1)
+        timeout_row = hbox(None, self.timeout, PlainLabel(theme, "Total", tone="muted"), self.total, STRETCH)
         grid.addLayout(timeout_row, 0, 1, 1, 2)
         grid.addWidget(PlainLabel(theme, "_meta", tone="muted"), 1, 0)
-        meta_row = QHBoxLayout()
-        meta_row.setSpacing(SPACE_2)
-        meta_row.addWidget(self.meta, 1)
-        meta_row.addWidget(self.task)
+        meta_row = hbox(None, (self.meta, 1), self.task)
         grid.addLayout(meta_row, 1, 1, 1, 2)
-        capabilities_row = QHBoxLayout()
-        capabilities_row.setSpacing(SPACE_2)
-        capabilities_row.addWidget(self.capabilities, 1)
-        capabilities_row.addWidget(self.switches)
+        capabilities_row = hbox(None, (self.capabilities, 1), self.switches)
         grid.addWidget(PlainLabel(theme, "Capabilities", tone="muted"), 2, 0)
         grid.addLayout(capabilities_row, 2, 1, 1, 2)
         grid.setColumnStretch(2, 1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        column.setSpacing(SPACE_1)
-        column.addLayout(grid)
-        column.addWidget(self._note)
+        vbox(self, grid, self._note, gap=SPACE_1, margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1))
 
 
 def _seconds(when_none: str) -> QDoubleSpinBox:
@@ -438,18 +420,15 @@ class RepeatBar(QWidget):
         grid.addWidget(PlainLabel(theme, "Concurrency", tone="muted"), 0, 2)
         grid.addWidget(self.in_flight, 0, 3)
         grid.setColumnStretch(4, 1)
-        buttons = QHBoxLayout()
-        buttons.setSpacing(SPACE_2)
-        buttons.addWidget(ActionButton(self.run_action))
-        buttons.addWidget(self.stops)
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_1)
-        column.setSpacing(SPACE_1)
-        column.addLayout(grid)
-        column.addLayout(buttons)
-        column.addWidget(self._report_label)
-        column.addWidget(self._error_button, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(
+            self,
+            grid,
+            hbox(None, ActionButton(self.run_action), self.stops, STRETCH),
+            self._report_label,
+            (self._error_button, 0, Qt.AlignmentFlag.AlignLeft),
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_1),
+        )
 
 
 def report_text(report: RepeatReport) -> str:

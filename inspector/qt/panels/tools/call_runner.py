@@ -17,7 +17,7 @@ from typing import Any, TypeAlias
 
 from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QProgressBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QProgressBar, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
@@ -34,6 +34,7 @@ from inspector.qt.panels.tools.call_options import CallDrawer
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 
@@ -305,16 +306,15 @@ class ProgressStrip(QWidget):
         self._elapsed = MutedLabel(theme)
         self._timer = QTimer(self, interval=100)
         self._timer.timeout.connect(self._on_tick)
-        row = QHBoxLayout()
-        row.addWidget(self._label, 1)
-        row.addWidget(self._elapsed)
-        row.addWidget(self._background_button)
-        row.addWidget(ActionButton(cancel, "quiet"))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, 0)
-        column.setSpacing(SPACE_1)
-        column.addWidget(self._bar)
-        column.addLayout(row)
+        row = hbox(
+            None,
+            (self._label, 1),
+            self._elapsed,
+            self._background_button,
+            ActionButton(cancel, "quiet"),
+            gap=-1,
+        )
+        vbox(self, self._bar, row, gap=SPACE_1, margin=(SPACE_3, SPACE_1, SPACE_3, 0))
         self.hide()
 
     def begin(self, text: str = "Waiting for the response") -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.engine.calls.tool_calls import ToolAnnotations
 from inspector.engine.inbox.views import InboxRequest
 from inspector.protocol.types import Malformed, Tool
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.theme import SPACE_1, SPACE_3, Theme, Tone
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
@@ -89,23 +90,16 @@ class ToolHeader(QWidget):
             badge.setAccessibleDescription(label.tip)
 
     def _lay_out(self) -> None:
-        title = QHBoxLayout()
-        title.setSpacing(SPACE_2)
-        title.addWidget(self._title)
-        title.addWidget(self._name, 1)
-        hints = QHBoxLayout()
-        hints.setSpacing(SPACE_1)
-        for badge in self.hints:
-            hints.addWidget(badge)
-        hints.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_1)
-        column.setSpacing(SPACE_1)
-        column.addLayout(title)
-        column.addLayout(hints)
-        column.addWidget(self.permission, 0, Qt.AlignmentFlag.AlignLeft)
-        column.addWidget(self.findings)
-        column.addWidget(self.description)
+        vbox(
+            self,
+            hbox(None, self._title, (self._name, 1)),
+            hbox(None, *self.hints, STRETCH, gap=SPACE_1),
+            (self.permission, 0, Qt.AlignmentFlag.AlignLeft),
+            self.findings,
+            self.description,
+            gap=SPACE_1,
+            margin=(SPACE_3, 0, SPACE_3, SPACE_1),
+        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -188,9 +182,7 @@ class PendingRequestStrip(QWidget):
         self._strips = StatusStrips(theme)
         self._reply_action = QAction("Reply", self)
         self._reply_action.triggered.connect(lambda: self.reply_requested.emit(self._inbox_id))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._strips)
+        vbox(self, self._strips)
         self.hide()
 
     @property

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import shiboken6
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONObject, pretty
@@ -40,6 +40,7 @@ from inspector.qt.views.feature_list import add_copy_menu
 from inspector.qt.views.feature_panel import SingleListPanel
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.tool_names import tool_findings
@@ -449,35 +450,39 @@ class CallView(QWidget):
 
     def _lay_out(self) -> None:
         left = QWidget()
-        column = QVBoxLayout(left)
-        column.setContentsMargins(0, SPACE_2, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addWidget(self.head)
-        column.addWidget(self.arguments_stack, 1)
-        for widget in (self.variables_bar, self.drawer, self.alert, self.pending_strip, self.progress):
-            column.addWidget(widget)
-        column.addLayout(self._make_buttons())
+        vbox(
+            left,
+            self.head,
+            (self.arguments_stack, 1),
+            self.variables_bar,
+            self.drawer,
+            self.alert,
+            self.pending_strip,
+            self.progress,
+            self._make_buttons(),
+            gap=SPACE_1,
+            margin=(0, SPACE_2, 0, 0),
+        )
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)
         splitter.addWidget(left)
         splitter.addWidget(self.result)
         splitter.setSizes([420, 480])
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(splitter)
+        vbox(self, splitter)
 
     def _make_buttons(self) -> QHBoxLayout:
-        row = QHBoxLayout()
-        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
-        row.setSpacing(SPACE_1)
-        row.addWidget(ActionButton(self._actions["tool.call"], "primary"))
-        row.addSpacing(SPACE_1)
-        row.addWidget(self._summary, 1)
-        row.addWidget(icon_button(self._actions["call.history"]))
-        row.addWidget(self._saved_button)
-        row.addWidget(icon_button(self._actions["call.options"]))
-        row.addWidget(self._make_more())
-        return row
+        return hbox(
+            None,
+            ActionButton(self._actions["tool.call"], "primary"),
+            SPACE_1,
+            (self._summary, 1),
+            icon_button(self._actions["call.history"]),
+            self._saved_button,
+            icon_button(self._actions["call.options"]),
+            self._make_more(),
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_2, SPACE_2, SPACE_2),
+        )
 
     def _make_more(self) -> QToolButton:
         more = self._action("More actions", lambda: None)

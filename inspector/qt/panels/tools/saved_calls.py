@@ -11,7 +11,7 @@ from pathlib import Path
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QCloseEvent, QPainter, QPaintEvent
-from PySide6.QtWidgets import QCheckBox, QComboBox, QHBoxLayout, QLineEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.plain_text import one_line
@@ -39,6 +39,7 @@ from inspector.qt.models.palette import (
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 
@@ -337,9 +338,7 @@ class SavePopup(QWidget):
         painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-        column.setSpacing(SPACE_1)
+        column = vbox(self, gap=SPACE_1, margin=SPACE_3)
         rows: list[tuple[str, QWidget]] = [
             ("Save call as", self.name),
             ("Description", self.description),
@@ -351,10 +350,7 @@ class SavePopup(QWidget):
             column.addWidget(widget)
             column.addSpacing(SPACE_1)
         column.addWidget(self.regression)
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(0, SPACE_2, 0, 0)
-        buttons.addStretch(1)
-        buttons.addWidget(ActionButton(self._save, "primary"))
+        buttons = hbox(None, STRETCH, ActionButton(self._save, "primary"), gap=-1, margin=(0, SPACE_2, 0, 0))
         column.addLayout(buttons)
 
     def _on_name_changed(self) -> None:

@@ -12,13 +12,14 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent, QResizeEvent
-from PySide6.QtWidgets import QComboBox, QGridLayout, QHBoxLayout, QMenu, QToolButton, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QMenu, QToolButton, QWidget
 
 from inspector.base.units import plural
 from inspector.qt.models.traffic.traffic_model import TrafficModel, TrafficSource
 from inspector.qt.theme import HEADER_HEIGHT, ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
 from inspector.qt.widgets.inputs.filter_bar import FilterBar
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
@@ -133,13 +134,7 @@ class TrafficHeader(QWidget):
 
     def _make_tools(self, actions: Sequence[QAction]) -> QWidget:
         tools = QWidget()
-        row = QHBoxLayout(tools)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self.views)
-        row.addWidget(self._views_menu)
-        row.addSpacing(SPACE_1)
-        row.addWidget(self.scope)
+        row = hbox(tools, self.views, self._views_menu, SPACE_1, self.scope, gap=SPACE_1)
         for action in actions:
             self._theme.apply_icon(action)
             row.addWidget(_button(action, tools))

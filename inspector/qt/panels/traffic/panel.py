@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 from PySide6.QtCore import QModelIndex, QPoint, QSettings, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QKeySequence, QShortcut
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.json.values import JSON
 from inspector.qt.actions import Actions
@@ -23,6 +23,7 @@ from inspector.qt.panels.traffic.table import TrafficTable
 from inspector.qt.panels.traffic.view_stack import DetailSplit, View, ViewStack
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.filter_bar import FilterBar
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.qt.widgets.notices.notices import StatusStrips
 from inspector.traffic.records import RecordKind
@@ -178,12 +179,7 @@ class TrafficPanel(QWidget):
     def _lay_out(self) -> None:
         sentence = "Select a message to see its details."
         self._detail_placeholder.show_empty("traffic", "No message selected", sentence)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.head)
-        column.addWidget(self.strips)
-        column.addWidget(self._split, 1)
+        vbox(self, self.head, self.strips, (self._split, 1), gap=0)
         # Only in the table: elsewhere the same keys copy the selected text.
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)

@@ -42,7 +42,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -53,6 +52,7 @@ from inspector.qt.panels.traffic.row_commands import SUBJECT_FIELDS
 from inspector.qt.panels.traffic.timeline.time_scale import MS, SECOND, TimeScale, clock_text, day_text
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.item_views import style_tree
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.traffic.analysis.statistics import OTHERS, MethodStats, Rate, Statistics
 
@@ -113,15 +113,9 @@ class StatisticsView(QWidget):
         self.tree = QTreeView()
         self._apply_theme(theme)
         page = QWidget()
-        inner = QVBoxLayout(page)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(0)
-        inner.addWidget(self.chart)
-        inner.addWidget(self.tree, 1)
+        vbox(page, self.chart, (self.tree, 1), gap=0)
         self.gate = ContentStack(theme, page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.gate)
+        vbox(self, self.gate)
         self._refresh_timer = QTimer(self, singleShot=True, interval=_REFRESH_MS)
         self._connect()
         self._update()

@@ -15,7 +15,7 @@ from typing import Literal
 
 from PySide6.QtCore import QPoint, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QPlainTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QMenu, QPlainTextEdit, QVBoxLayout, QWidget
 
 from inspector.base import units
 from inspector.base.errors import UserError
@@ -25,6 +25,7 @@ from inspector.qt.widgets.code.pager import Body, HexPager, JsonPager, Page, Pag
 from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.inputs.search import FindBar
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import MutedLabel
 
@@ -68,11 +69,7 @@ class JsonView(QWidget):
         self._footer.add_button(self.save_action)
         self._code.copy_requested.connect(self._copy_selected)
         self.copy_prompt = SecretCopyPrompt(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        for widget in (self._find, self._code, self.copy_prompt, self._footer):
-            column.addWidget(widget)
+        vbox(self, self._find, self._code, self.copy_prompt, self._footer, gap=0)
         self.setFocusProxy(self._code)
         self.set_wrap(True)
         self.clear()
@@ -334,12 +331,13 @@ class _Footer(QWidget):
         super().__init__()
         self._theme = theme
         self._label = MutedLabel(theme)
-        self._row = QHBoxLayout(self)
-        self._row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        self._row.setSpacing(SPACE_1)
-        self._row.addWidget(self._label, 1)
-        for action in icons:
-            self._row.addWidget(_IconButton(action))
+        self._row = hbox(
+            self,
+            (self._label, 1),
+            *(_IconButton(action) for action in icons),
+            gap=SPACE_1,
+            margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1),
+        )
         theme.changed.connect(self.update)
 
     def add_button(self, action: QAction) -> ActionButton:

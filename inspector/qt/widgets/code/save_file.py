@@ -7,7 +7,7 @@ from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QMessageBox, QWidget
+from PySide6.QtWidgets import QFileDialog, QMessageBox, QWidget
 
 from inspector.base.atomic_file import AtomicFile, replace_file
 from inspector.base.errors import UserError
@@ -15,6 +15,7 @@ from inspector.base.units import size
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.pager import Body
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.text.labels import PlainLabel
 
 _CHUNK_SIZE = 1024 * 1024
@@ -44,10 +45,13 @@ class BodySaver(QWidget):
         self._stop.triggered.connect(self._on_stop)
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._write_some)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.addWidget(self._label, 1)
-        row.addWidget(ActionButton(self._stop, "quiet"))
+        hbox(
+            self,
+            (self._label, 1),
+            ActionButton(self._stop, "quiet"),
+            gap=-1,
+            margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1),
+        )
         self.hide()
         theme.changed.connect(self.update)
 

@@ -7,9 +7,10 @@ from functools import cache
 
 from PySide6.QtCore import QCoreApplication, QMimeData, QObject, QTimer, Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.notices import Alert
 
 CLEAR_AFTER_SECONDS = 60
@@ -85,9 +86,7 @@ class SecretCopyPrompt(QWidget):
         self.copy_action.triggered.connect(self._on_copy)
         self.cancel_action = QAction("Cancel", self)
         self.cancel_action.triggered.connect(self.close_prompt)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.alert)
+        vbox(self, self.alert)
         self.hide()
 
     @property

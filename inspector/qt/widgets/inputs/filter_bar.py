@@ -12,12 +12,13 @@ from typing import TYPE_CHECKING, NamedTuple, TypeAlias
 
 from PySide6.QtCore import QEvent, QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QFocusEvent, QHideEvent, QKeyEvent, QPainter, QPaintEvent, QPen
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QMenu, QPushButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS, ActionToolButton
 from inspector.qt.widgets.inputs.search import SearchField
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip, shortened
 
 if TYPE_CHECKING:
@@ -193,12 +194,7 @@ class FilterBar(QWidget):
         self._chip.setToolTip("Only this time range is shown; click to clear it")
         self._chip.clicked.connect(self.chip_closed)
         self._chip.hide()
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self.field, 1)
-        row.addWidget(self._chip)
-        row.addWidget(self._more)
+        hbox(self, (self.field, 1), self._chip, self._more, gap=SPACE_1)
         self.setFocusProxy(self.field)
 
 

@@ -25,12 +25,12 @@ from PySide6.QtWidgets import (
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
-    QVBoxLayout,
     QWidget,
 )
 
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ENTER_KEYS
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _WIDTH = 340
@@ -204,12 +204,7 @@ class PickerPopup(QWidget):
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
 
     def _lay_out(self) -> None:
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        column.setSpacing(SPACE_2)
-        column.addWidget(self.line)
-        column.addWidget(self.list)
-        column.addWidget(self._footer)
+        vbox(self, self.line, self.list, self._footer, margin=SPACE_2)
         self.show_message("")
 
 
@@ -299,11 +294,7 @@ class NotePopup(QWidget):
         self.line.setAccessibleName(title)
         self.line.setMaxLength(2_000)
         self.line.returnPressed.connect(self._on_return_pressed)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_2, SPACE_2, SPACE_2, SPACE_2)
-        column.setSpacing(SPACE_1)
-        column.addWidget(MutedLabel(theme, title))
-        column.addWidget(self.line)
+        vbox(self, MutedLabel(theme, title), self.line, gap=SPACE_1, margin=SPACE_2)
         self.setFixedWidth(_WIDTH)
 
     def open_at(self, position: QPoint) -> None:

@@ -8,10 +8,11 @@ from typing import TYPE_CHECKING, Protocol
 
 from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLineEdit, QToolButton, QWidget
+from PySide6.QtWidgets import QLineEdit, QToolButton, QWidget
 
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.inputs.controls import ENTER_KEYS, ActionToolButton
+from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.text.labels import MutedLabel
 
 if TYPE_CHECKING:
@@ -50,12 +51,7 @@ class FindBar(QWidget):
         self._field.text_settled.connect(self._on_text_settled)
         self._count = MutedLabel(theme)
         self._count.setMinimumWidth(self._count.fontMetrics().horizontalAdvance("10,000 of 10,000"))
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_2, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self._field, 1)
-        row.addSpacing(SPACE_1)
-        row.addWidget(self._count)
+        row = hbox(self, (self._field, 1), SPACE_1, self._count, gap=SPACE_1, margin=(SPACE_2, SPACE_1))
         for icon, text, slot in (
             ("chevron-up", "Previous match", self.find_previous),
             ("chevron-down", "Next match", self.find_next),

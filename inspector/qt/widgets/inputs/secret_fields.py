@@ -7,13 +7,14 @@ from pathlib import Path
 
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QContextMenuEvent, QGuiApplication, QKeyEvent, QKeySequence
-from PySide6.QtWidgets import QFileDialog, QHBoxLayout, QLineEdit, QMenu, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QFileDialog, QLineEdit, QMenu, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.redaction import MASK
 from inspector.base.units import size
-from inspector.qt.theme import SPACE_1, SPACE_2, Theme
+from inspector.qt.theme import SPACE_1, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.text.labels import PlainLabel
 
 _MAX_SIZE = 64 * 1024
@@ -50,18 +51,12 @@ class SecretText(QWidget):
         self.clear_action = self._action("Clear", "Clear this field", self.clear)
         self.line.pasted.connect(self.paste)
         self.line.menu_actions = (self.paste_action, self.open_action, self.clear_action)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.line, 1)
+        row = hbox(None, (self.line, 1))
         for action in (self.paste_action, self.open_action, self.clear_action):
             button = ActionButton(action)
             button.setAutoDefault(False)
             row.addWidget(button)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(row)
-        column.addWidget(self.error_label)
+        vbox(self, row, self.error_label, gap=SPACE_1)
         self.setFocusProxy(self.line)
         self.clear()
 

@@ -15,10 +15,11 @@ from enum import Enum, Flag, auto
 
 from PySide6.QtCore import QTimer
 from PySide6.QtGui import QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
-from PySide6.QtWidgets import QTextEdit, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTextEdit, QWidget
 
 from inspector.base.plain_text import visible
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme, Tone
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import MutedLabel
 
 MAX_CHARACTERS = 96 * 1024
@@ -88,11 +89,7 @@ class MarkdownView(QWidget):
         self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
         self._timer = QTimer(self, interval=0)
         self._timer.timeout.connect(self._add_some)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.page, 1)
-        column.addWidget(self._note)
+        vbox(self, (self.page, 1), self._note, gap=0)
         self.setFocusProxy(self.page)
         theme.changed.connect(self._on_theme_changed)
         self._begin()

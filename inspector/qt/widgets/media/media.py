@@ -39,12 +39,13 @@ from PySide6.QtGui import (
     QPainter,
     QPaintEvent,
 )
-from PySide6.QtWidgets import QTableView, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QTableView, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 from inspector.qt.theme import SPACE_4, Theme
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import plain_tooltip
 
@@ -151,9 +152,7 @@ class AudioView(QWidget):
         self.play_action = QAction("Play", self)
         theme.set_icon(self.play_action, "play")
         self._state = EmptyState(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._state)
+        vbox(self, self._state)
         self.play_action.triggered.connect(self._on_play)
         self.player.changed.connect(self._on_player_changed)
         self.player.failed.connect(self._on_failed)

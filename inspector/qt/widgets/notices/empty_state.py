@@ -11,11 +11,11 @@ from typing import Literal
 
 from PySide6.QtCore import QRectF, Qt, QTimer
 from PySide6.QtGui import QAction, QFont, QFontMetrics, QHideEvent, QPainter, QPaintEvent, QPen, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QLabel, QStackedWidget, QWidget
 
 from inspector.qt.theme import ICON_SIZE, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import PlainLabel
 
 _MARK_SIZE = 28
@@ -84,8 +84,8 @@ class EmptyState(QWidget):
         self._title = _Title(theme, wrap=True)
         self._text_label = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
         self._buttons: list[ActionButton] = []
-        self._button_row = QHBoxLayout()
-        self._column = QVBoxLayout(self)
+        self._button_row = hbox(None)
+        self._column = vbox(self, gap=-1, margin=None)
         self._lay_out()
         theme.changed.connect(self._paint_mark)
 
@@ -132,7 +132,6 @@ class EmptyState(QWidget):
         column = self._column
         column.setContentsMargins(SPACE_4, SPACE_3, SPACE_4, SPACE_3)
         column.setSpacing(SPACE_2)
-        self._button_row.setSpacing(SPACE_2)
         column.addStretch(2)
         column.addWidget(self._mark, 0, Qt.AlignmentFlag.AlignHCenter)
         column.addSpacing(SPACE_2)
@@ -209,11 +208,7 @@ def _set_text(label: PlainLabel, text: str) -> None:
 def _centered(label: QLabel, width: int = _TEXT_WIDTH) -> QHBoxLayout:
     """Center a label in a readable width; its own alignment would stop it from wrapping."""
     label.setMaximumWidth(width)
-    row = QHBoxLayout()
-    row.addStretch(1)
-    row.addWidget(label, 1000)
-    row.addStretch(1)
-    return row
+    return hbox(None, STRETCH, (label, 1000), STRETCH, gap=-1)
 
 
 class Spinner(QWidget):

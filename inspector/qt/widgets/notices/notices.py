@@ -13,11 +13,11 @@ from functools import cached_property
 import shiboken6
 from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
-from PySide6.QtWidgets import QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 
 _MAX_NOTICES = 50
@@ -33,9 +33,7 @@ class Alert(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._lines: dict[str, _AlertLine] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(SPACE_1)
+        self._column = vbox(self, gap=SPACE_1)
         self.hide()
 
     def show_message(
@@ -77,10 +75,7 @@ class _AlertLine(QWidget):
         self._theme = theme
         self._tone: Tone = tone
         self.text = PlainLabel(theme, text, wrap=True, selectable=True)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.text, 1)
+        row = hbox(self, (self.text, 1), margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1))
         for action in actions:
             button = ActionButton(action)
             button.setAutoDefault(False)
@@ -116,11 +111,7 @@ class NoticeBar(QWidget):
         dismiss.triggered.connect(self.dismiss)
         button = ActionToolButton(dismiss)
         button.setAccessibleName("Dismiss")
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_2, SPACE_2, SPACE_2)
-        row.addWidget(text, 1)
-        row.addWidget(more)
-        row.addWidget(button)
+        hbox(self, (text, 1), more, button, gap=-1, margin=(SPACE_3, SPACE_2, SPACE_2, SPACE_2))
         return text, more
 
     def show_problem(self, text: str) -> None:
@@ -161,9 +152,7 @@ class StatusStrips(QWidget):
         super().__init__(parent)
         self._theme = theme
         self._strips: dict[str, _Strip] = {}
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(self, gap=0)
         self.hide()
 
     def show_message(
@@ -203,14 +192,8 @@ class _Strip(QWidget):
         self._tone: Tone = tone
         self.action = action
         self.text = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)  # else it would widen the window
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, 0, SPACE_2, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(self.text)
-        for each in (action, other):
-            if each is not None:
-                row.addWidget(ActionButton(each, "quiet"))
-        row.addStretch(1)
+        buttons = (ActionButton(each, "quiet") for each in (action, other) if each is not None)
+        hbox(self, self.text, *buttons, STRETCH, margin=(SPACE_3, 0, SPACE_2, 0))
         self.setFixedHeight(theme.row_height() + 4)
         theme.changed.connect(self.update)
 
@@ -226,9 +209,7 @@ class JobBar(QWidget):
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
+        self._column = vbox(self, gap=0)
         self.hide()
 
     def begin(self, message: str) -> Job:
@@ -295,12 +276,13 @@ class _JobLine(QWidget):
         stop = QAction("Stop", self)
         theme.set_icon(stop, "stop")
         stop.triggered.connect(job.stopped)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, SPACE_1)
-        row.setSpacing(SPACE_2)
-        row.addWidget(PlainLabel(theme, message, elide=Qt.TextElideMode.ElideMiddle), 1)
-        row.addWidget(self._bar)
-        row.addWidget(ActionButton(stop, "quiet"))
+        hbox(
+            self,
+            (PlainLabel(theme, message, elide=Qt.TextElideMode.ElideMiddle), 1),
+            self._bar,
+            ActionButton(stop, "quiet"),
+            margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1),
+        )
         job.progressed.connect(self._on_progressed)
 
     def _on_progressed(self, done: int, total: int) -> None:

@@ -6,11 +6,11 @@ from functools import partial
 
 from PySide6.QtCore import QElapsedTimer, QEvent, QObject, QPoint, QRectF, Qt, QTimer, Signal
 from PySide6.QtGui import QAccessible, QAccessibleEvent, QAction, QColor, QCursor, QPainter, QPaintEvent
-from PySide6.QtWidgets import QApplication, QHBoxLayout, QStatusBar, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStatusBar, QWidget
 
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
-from inspector.qt.widgets.layout import discard
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _WIDTH = 352
@@ -48,13 +48,8 @@ class Toasts(QWidget):
         self.more_action = QAction("More", self)
         self.more_action.triggered.connect(self.all_requested)
         self._more = _FloatingSheet(theme)
-        more = QHBoxLayout(self._more)
-        more.setContentsMargins(SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW, SPACE_1 + _SHADOW)
-        more.addWidget(_button(self.more_action, "quiet"))
-        self._column = QVBoxLayout(self)
-        self._column.setContentsMargins(0, 0, 0, 0)
-        self._column.setSpacing(0)
-        self._column.addWidget(self._more)
+        hbox(self._more, _button(self.more_action, "quiet"), margin=SPACE_1 + _SHADOW)
+        self._column = vbox(self, self._more, gap=0)
         self.setFixedWidth(_WIDTH)
         self.hide()
         window.installEventFilter(self)
@@ -210,23 +205,23 @@ class Toast(_FloatingSheet):
         painter.drawRoundedRect(QRectF(_SHADOW + 1, _SHADOW + _RADIUS, 3, height), 1.5, 1.5)
 
     def _lay_out(self) -> None:
-        first = QHBoxLayout()
-        first.setSpacing(SPACE_2)
-        first.addWidget(self._title, 1)
-        first.addWidget(self._note)
-        buttons = QHBoxLayout()
-        buttons.setContentsMargins(0, SPACE_1, 0, 0)
-        buttons.setSpacing(SPACE_1)
-        buttons.addWidget(_button(self.first_action, "plain"))
-        buttons.addWidget(_button(self.later_action, "quiet"))
-        buttons.addStretch(1)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_4 + _SHADOW, SPACE_2 + _SHADOW, SPACE_3 + _SHADOW, SPACE_2 + _SHADOW)
-        column.setSpacing(2)
-        column.addLayout(first)
-        column.addWidget(self._label)
-        column.addWidget(self._about)
-        column.addLayout(buttons)
+        buttons = hbox(
+            None,
+            _button(self.first_action, "plain"),
+            _button(self.later_action, "quiet"),
+            STRETCH,
+            gap=SPACE_1,
+            margin=(0, SPACE_1, 0, 0),
+        )
+        vbox(
+            self,
+            hbox(None, (self._title, 1), self._note),
+            self._label,
+            self._about,
+            buttons,
+            gap=2,
+            margin=(SPACE_4 + _SHADOW, SPACE_2 + _SHADOW, SPACE_3 + _SHADOW, SPACE_2 + _SHADOW),
+        )
 
 
 def _button(action: QAction, kind: ButtonKind) -> ActionButton:

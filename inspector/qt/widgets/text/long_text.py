@@ -18,12 +18,13 @@ from PySide6.QtGui import (
     QTextLayout,
     QTextOption,
 )
-from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QPlainTextEdit, QSizePolicy, QWidget
 
 from inspector.base.plain_text import one_line, visible
 from inspector.base.web_link import Link
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import LABEL_LIMIT, PlainLabel
 
 _MAX_PREVIEW_LENGTH, _MAX_PREVIEW_LINES = 1_000, 12
@@ -119,11 +120,7 @@ class LongText(QWidget):
         self.more_action = QAction("Show all", self)
         self.more_action.triggered.connect(self.show_all)
         self._more = ActionButton(self.more_action, "quiet")
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self.label)
-        column.addWidget(self._more, 0, Qt.AlignmentFlag.AlignLeft)
+        vbox(self, self.label, (self._more, 0, Qt.AlignmentFlag.AlignLeft), gap=0)
         if self._preview == text:
             self._more.hide()
         if len(text) > LABEL_LIMIT:

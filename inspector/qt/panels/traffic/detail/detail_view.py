@@ -7,7 +7,7 @@ from functools import cached_property
 from typing import TypeVar
 
 from PySide6.QtCore import QSignalBlocker, QTimer, Signal
-from PySide6.QtWidgets import QHBoxLayout, QStackedWidget, QTabWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QTabWidget, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.qt.bridge import Bridge
@@ -21,7 +21,7 @@ from inspector.qt.panels.traffic.detail.operation_view import RelatedView, Timin
 from inspector.qt.panels.traffic.detail.row_facts import Finding, Findings, FindingsView, findings_of
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.json_view import JsonView
-from inspector.qt.widgets.layout import show_tab
+from inspector.qt.widgets.layout import hbox, show_tab, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.key_value_list import KeyValueList
@@ -241,16 +241,10 @@ class DetailView(QWidget):
         for text in ("HTTP", "Timing", "Findings", "Related"):
             self.tabs.addTab(QWidget(), text)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._head)
-        column.addWidget(self.tabs, 1)
+        vbox(page, self._head, (self.tabs, 1), gap=0)
         self._pages.addWidget(self._empty)
         self._pages.addWidget(page)
-        whole = QVBoxLayout(self)
-        whole.setContentsMargins(0, 0, 0, 0)
-        whole.addWidget(self._pages)
+        vbox(self, self._pages)
 
 
 class DetailHeader(QWidget):
@@ -262,16 +256,8 @@ class DetailHeader(QWidget):
         self._caption = MutedLabel(theme)
         self._badge = Badge(theme)
         self._violation = PlainLabel(theme, tone="error", wrap=True, selectable=True)
-        row = QHBoxLayout()
-        row.setSpacing(SPACE_2)
-        row.addWidget(self._title, 1)
-        row.addWidget(self._badge)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        column.setSpacing(0)
-        column.addLayout(row)
-        column.addWidget(self._caption)
-        column.addWidget(self._violation)
+        row = hbox(None, (self._title, 1), self._badge)
+        vbox(self, row, self._caption, self._violation, gap=0, margin=(SPACE_3, SPACE_2))
 
     def show_row(self, log: TrafficLog, row: int) -> None:
         status, problem = log.status(row), log.problem(row)

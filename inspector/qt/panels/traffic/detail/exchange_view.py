@@ -10,7 +10,7 @@ from functools import cached_property
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QHBoxLayout, QSplitter, QStackedWidget, QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QSplitter, QStackedWidget, QToolButton, QWidget
 
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.bridge import Bridge
@@ -19,6 +19,7 @@ from inspector.qt.panels.traffic.detail.http_view import secrets_switch
 from inspector.qt.panels.traffic.detail.message_view import FORM_LABELS, Form, MessageView
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton, Segments
+from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 from inspector.traffic.log import TrafficLog
@@ -197,20 +198,17 @@ class ExchangeView(QWidget):
         return action
 
     def _lay_out(self) -> None:
-        strip = QHBoxLayout()
-        strip.setContentsMargins(SPACE_2, SPACE_1, SPACE_2, SPACE_1)
-        strip.setSpacing(SPACE_1)
-        strip.addWidget(self._forms)
-        strip.addStretch(1)
-        strip.addWidget(self.secrets)
         self.secrets.hide()
-        for action in (self.both_action, self.save_action):
-            strip.addWidget(_icon_button(action))
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addLayout(strip)
-        column.addWidget(self._splitter, 1)
+        strip = hbox(
+            None,
+            self._forms,
+            STRETCH,
+            self.secrets,
+            *(_icon_button(action) for action in (self.both_action, self.save_action)),
+            gap=SPACE_1,
+            margin=(SPACE_2, SPACE_1),
+        )
+        vbox(self, strip, (self._splitter, 1), gap=0)
 
 
 class MessageSide(QWidget):
@@ -308,17 +306,9 @@ class MessageSide(QWidget):
 
     def _lay_out(self) -> None:
         self._head.setFixedHeight(self._theme.row_height() + SPACE_1)
-        row = QHBoxLayout(self._head)
-        row.setContentsMargins(0, 0, SPACE_3, 0)
-        row.setSpacing(SPACE_1)
-        row.addWidget(self._go_button)
-        row.addWidget(self._caption, 1)
+        hbox(self._head, self._go_button, (self._caption, 1), gap=SPACE_1, margin=(0, 0, SPACE_3, 0))
         self._pages.addWidget(self.message)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._head)
-        column.addWidget(self._pages, 1)
+        vbox(self, self._head, (self._pages, 1), gap=0)
 
 
 def _icon_button(action: QAction) -> QToolButton:

@@ -6,14 +6,15 @@ from functools import partial
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QCheckBox, QHBoxLayout, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QCheckBox, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.base.redaction import Redactor, is_secret_name, masked_url
 from inspector.base.units import duration, size
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.theme import SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.traffic.filter.tree import Member, Path, path_text
@@ -44,19 +45,12 @@ class HttpView(QWidget):
         self.text.line_actions = self._line_actions
         self.facts.filter_requested.connect(self.filter_requested)
         page = QWidget()
-        inner = QVBoxLayout(page)
-        inner.setContentsMargins(0, SPACE_3, 0, 0)
-        inner.setSpacing(SPACE_2)
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        head.addWidget(self.facts, 1)
-        head.addWidget(self.secrets, 0, Qt.AlignmentFlag.AlignTop)
-        inner.addLayout(head)
-        inner.addWidget(self.text, 1)
+        head = hbox(
+            None, (self.facts, 1), (self.secrets, 0, Qt.AlignmentFlag.AlignTop), gap=-1, margin=(SPACE_3, 0)
+        )
+        vbox(page, head, (self.text, 1), margin=(0, SPACE_3, 0, 0))
         self._gate = ContentStack(theme, page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        vbox(self, self._gate)
 
     def begin_row(self) -> None:
         """Prepare for another row: revealed secrets are masked again."""

@@ -12,7 +12,6 @@ from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QPoint, QRect, QS
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QPainter, QResizeEvent, QShortcut
 from PySide6.QtWidgets import (
     QApplication,
-    QHBoxLayout,
     QListWidget,
     QListWidgetItem,
     QMenu,
@@ -21,7 +20,6 @@ from PySide6.QtWidgets import (
     QStyledItemDelegate,
     QStyleOptionViewItem,
     QTreeView,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -34,6 +32,7 @@ from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
 from inspector.qt.widgets.item_views import style_list, style_tree
+from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.media.media import ImageView, read_image
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
@@ -97,11 +96,7 @@ class JsonTreeView(QWidget):
         self._splitter.addWidget(self.view)
         self._is_secret = False
         self.copy_prompt = SecretCopyPrompt(theme)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._splitter, 1)
-        column.addWidget(self.copy_prompt)
+        vbox(self, (self._splitter, 1), self.copy_prompt, gap=0)
         self.setFocusProxy(self.view)
 
     def set_secret(self, is_secret: bool) -> None:
@@ -299,9 +294,7 @@ class DecodedView(QWidget):
         self._splitter.addWidget(self.list)
         self._splitter.addWidget(self._make_right())
         self._splitter.setSizes([180, 420])
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._splitter)
+        vbox(self, self._splitter)
 
     def show_decodings(self, decodings: Sequence[Decoding]) -> None:
         self._decodings = tuple(decodings)
@@ -375,30 +368,20 @@ class DecodedView(QWidget):
 
     def _make_content(self) -> QWidget:
         content = QWidget()
-        column = QVBoxLayout(content)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.text, 1)
-        padded = QVBoxLayout()
-        padded.setContentsMargins(SPACE_3, 0, SPACE_3, SPACE_2)
-        padded.addWidget(self.image)
-        column.addLayout(padded, 1)
+        padded = vbox(None, self.image, gap=-1, margin=(SPACE_3, 0, SPACE_3, SPACE_2))
+        vbox(content, (self.text, 1), (padded, 1), gap=-1)
         return content
 
     def _make_right(self) -> QWidget:
-        head = QHBoxLayout()
-        head.setContentsMargins(SPACE_3, SPACE_1, SPACE_2, 0)
-        head.addWidget(self._path, 1)
-        head.addWidget(ActionButton(self._save, "quiet"))
+        head = hbox(
+            None,
+            (self._path, 1),
+            ActionButton(self._save, "quiet"),
+            gap=-1,
+            margin=(SPACE_3, SPACE_1, SPACE_2, 0),
+        )
         right = QWidget()
-        column = QVBoxLayout(right)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(SPACE_1)
-        column.addLayout(head)
-        notes = QVBoxLayout()
-        notes.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
-        notes.addWidget(self._note)
-        column.addLayout(notes)
-        column.addWidget(self._gate, 1)
+        vbox(right, head, vbox(None, self._note, gap=-1, margin=(SPACE_3, 0)), (self._gate, 1), gap=SPACE_1)
         return right
 
     def _action(self, text: str, slot: object) -> QAction:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QStackedWidget, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSONError, parse
@@ -22,6 +22,7 @@ from inspector.qt.panels.traffic.detail.message_forms import DecodedView, JsonTr
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import BodySaver
+from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.traffic.decode.decodings import Decoding
 from inspector.traffic.decode.finder import find_decodings
@@ -94,11 +95,7 @@ class MessageView(QWidget):
         self._decodings: tuple[Decoding, ...] = ()
         self._saver = BodySaver(theme)
         self._pages = QStackedWidget()
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        column.addWidget(self._pages, 1)
-        column.addWidget(self._saver)
+        vbox(self, (self._pages, 1), self._saver, gap=0)
 
     def show_row(self, log: TrafficLog, row: int) -> None:
         """Show another row; secrets revealed in the previous one are masked again."""

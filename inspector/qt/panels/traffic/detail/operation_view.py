@@ -18,7 +18,6 @@ from PySide6.QtWidgets import (
     QSizePolicy,
     QTableView,
     QToolTip,
-    QVBoxLayout,
     QWidget,
 )
 
@@ -29,6 +28,7 @@ from inspector.qt.models.traffic.related import Column, RelatedMessagesModel
 from inspector.qt.panels.traffic.row_commands import FilterTerm, add_terms, terms_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.item_views import style_table
+from inspector.qt.widgets.layout import STRETCH, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, plain_tooltip
@@ -133,15 +133,9 @@ class RelatedView(QWidget):
         self._note.setContentsMargins(SPACE_3, SPACE_1, SPACE_3, SPACE_1)
         self._shown: tuple[RelatedMessages, int] | None = None
         page = QWidget()
-        inner = QVBoxLayout(page)
-        inner.setContentsMargins(0, 0, 0, 0)
-        inner.setSpacing(0)
-        inner.addWidget(self.table, 1)
-        inner.addWidget(self._note)
+        vbox(page, (self.table, 1), self._note, gap=0)
         self._gate = ContentStack(theme, page)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        vbox(self, self._gate)
 
     def show_related(self, related: RelatedMessages, row: int) -> None:
         """Show related messages; does nothing if they are already shown."""
@@ -202,15 +196,17 @@ class TimingView(QScrollArea):
         self._facts_title = Heading(theme, "About this row")
         self.facts = KeyValueList(theme)
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-        column.setSpacing(SPACE_2)
-        for widget in (self.waterfall, self._totals, self._no_timing):
-            column.addWidget(widget)
-        column.addSpacing(SPACE_4)
-        column.addWidget(self._facts_title)
-        column.addWidget(self.facts)
-        column.addStretch(1)
+        vbox(
+            page,
+            self.waterfall,
+            self._totals,
+            self._no_timing,
+            SPACE_4,
+            self._facts_title,
+            self.facts,
+            STRETCH,
+            margin=SPACE_3,
+        )
         self.setWidgetResizable(True)
         self.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         self.setWidget(page)

@@ -6,13 +6,13 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple, TypeAlias
 
 from PySide6.QtCore import Qt
-from PySide6.QtWidgets import QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QScrollArea, QWidget
 
 from inspector.base.json.values import JSON, compact, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
-from inspector.qt.widgets.layout import discard
+from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.badge import DotShape, StateDot
 from inspector.qt.widgets.text.key_value_list import Fact
@@ -166,18 +166,13 @@ class FindingsView(QWidget):
         self._shown: list[Finding] | None = None
         self._entries: list[_FindingEntry] = []
         self._list = QWidget()
-        self._column = QVBoxLayout(self._list)
-        self._column.setContentsMargins(SPACE_3, SPACE_3, SPACE_3, SPACE_3)
-        self._column.setSpacing(SPACE_4)
-        self._column.addStretch(1)
+        self._column = vbox(self._list, STRETCH, gap=SPACE_4, margin=SPACE_3)
         area = QScrollArea()
         area.setWidgetResizable(True)
         area.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
         area.setWidget(self._list)
         self._gate = ContentStack(theme, area)
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self._gate)
+        vbox(self, self._gate)
         self.show_findings([])
 
     def show_findings(self, findings: Sequence[Finding]) -> None:
@@ -202,12 +197,7 @@ class _FindingEntry(QWidget):
         shape, tone = _MARKS[finding.severity]
         title = PlainLabel(theme, finding.title, wrap=True, selectable=True)
         text = PlainLabel(theme, finding.text, tone="muted", wrap=True, selectable=True)
-        message = QVBoxLayout()
-        message.setSpacing(SPACE_1)
-        message.addWidget(title)
-        message.addWidget(text)
-        row = QHBoxLayout(self)
-        row.setContentsMargins(0, 0, 0, 0)
-        row.setSpacing(SPACE_2)
-        row.addWidget(StateDot(theme, shape, tone, finding.severity), 0, Qt.AlignmentFlag.AlignTop)
-        row.addLayout(message, 1)
+        message = vbox(None, title, text, gap=SPACE_1)
+        hbox(
+            self, (StateDot(theme, shape, tone, finding.severity), 0, Qt.AlignmentFlag.AlignTop), (message, 1)
+        )

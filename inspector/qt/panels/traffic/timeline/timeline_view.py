@@ -13,7 +13,7 @@ from itertools import pairwise
 
 from PySide6.QtCore import QPoint, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QToolButton, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QToolButton, QWidget
 
 from inspector.base.units import duration, plural
 from inspector.qt.actions import native_keys
@@ -34,7 +34,7 @@ from inspector.qt.panels.traffic.timeline.time_scale import (
 )
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import PanelHeader
+from inspector.qt.widgets.layout import PanelHeader, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 
 _UPDATE_MS = 40  # rows arrive in batches: paint once for several
@@ -82,9 +82,7 @@ class TimelineView(QWidget):
         self.ruler = TimeRuler(theme, self.lanes.scale)
         self.legend = BarLegend(theme)
         self.gate = ContentStack(theme, self._make_page())
-        column = QVBoxLayout(self)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.addWidget(self.gate)
+        vbox(self, self.gate)
         self._was_empty = False
         self._empty_timer = QTimer(self, singleShot=True, interval=_EMPTY_TIMEOUT_MS)
         self._update_timer = QTimer(self, singleShot=True, interval=_UPDATE_MS)
@@ -94,13 +92,7 @@ class TimelineView(QWidget):
 
     def _make_page(self) -> QWidget:
         page = QWidget()
-        column = QVBoxLayout(page)
-        column.setContentsMargins(0, 0, 0, 0)
-        column.setSpacing(0)
-        for widget in (self.head, self.strip, self.ruler):
-            column.addWidget(widget)
-        column.addWidget(self.lanes, 1)
-        column.addWidget(self.legend)
+        vbox(page, self.head, self.strip, self.ruler, (self.lanes, 1), self.legend, gap=0)
         return page
 
     def _connect(self) -> None:
