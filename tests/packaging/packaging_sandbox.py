@@ -13,7 +13,21 @@ from pathlib import Path
 
 PROJECT = Path(__file__).resolve().parents[2]
 STANDINS = Path(__file__).parent / "standins"
-PLAIN_TOOLS = ("awk", "bash", "cat", "cksum", "cp", "dirname", "env", "mkdir", "rm", "sed", "sort", "tr")
+PLAIN_TOOLS = (
+    "awk",
+    "bash",
+    "cat",
+    "cksum",
+    "cp",
+    "dirname",
+    "env",
+    "ln",
+    "mkdir",
+    "rm",
+    "sed",
+    "sort",
+    "tr",
+)
 
 
 class Sandbox:
