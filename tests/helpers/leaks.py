@@ -3,6 +3,9 @@
 Watches asyncio tasks, threads, child processes, active QTimers and top-level widgets. What existed before
 the test (a server shared by a module) is ignored. Things that are about to end get a moment to do so. Qt
 is not imported here, and checked only if the test imported it.
+
+A child process whose exit code was never read counts as left behind even if it has ended: the warning
+about it would appear at the next garbage collection, in another test.
 """
 
 from __future__ import annotations
@@ -12,11 +15,14 @@ import contextlib
 import gc
 import inspect
 import os
+import subprocess
 import sys
 import threading
 import time
-from collections.abc import AsyncIterator, Iterator
+import weakref
+from collections.abc import AsyncIterator, Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import psutil
 import pytest
@@ -27,13 +33,29 @@ from tests.helpers import qtleaks
 _GRACE = float(os.environ.get("LENS_TESTS_GRACE", "10"))
 _LOOP_TURNS = 20
 
+# Each process that was started with `subprocess`, which asyncio uses as well.
+_started: weakref.WeakSet[subprocess.Popen[Any]] = weakref.WeakSet()
+
+
+def pytest_configure() -> None:
+    """Record each process that is started."""
+    start: Callable[..., None] = subprocess.Popen.__init__
+
+    def noted(process: subprocess.Popen[Any], *args: Any, **options: Any) -> None:
+        start(process, *args, **options)
+        _started.add(process)
+
+    subprocess.Popen.__init__ = noted  # type: ignore[method-assign]
+
 
 @pytest.fixture(autouse=True)
 def no_leaked_threads_or_processes() -> Iterator[None]:
     """The outermost guard: loops and fixtures have cleaned up when it checks."""
-    threads, children = set(threading.enumerate()), _children()
+    threads, children, processes = set(threading.enumerate()), _children(), _without_exit_code()
     yield
     leaked = [*_leaked_threads(threads), *_leaked_children(children)]
+    if not leaked:
+        leaked = [_describe_ended(process) for process in _without_exit_code() - processes]
     if leaked:
         pytest.fail(f"the test left running: {'; '.join(leaked)}")
 
@@ -120,6 +142,15 @@ def _describe(pid: int) -> str:
             tree = [process, *process.children(recursive=True)]
             return ", ".join(f"process {item.pid} ({_command(item)})" for item in tree)
     return ""
+
+
+def _without_exit_code() -> set[subprocess.Popen[Any]]:
+    """Return the processes that nothing has waited for; this does not wait for them either."""
+    return {process for process in _started if process.returncode is None}
+
+
+def _describe_ended(process: subprocess.Popen[Any]) -> str:
+    return f"process {process.pid} without reading its exit code ({str(process.args)[:80]})"
 
 
 def _command(process: psutil.Process) -> str:

@@ -22,6 +22,11 @@ def test_process():
     atexit.register(process.kill)
     kept.append(process)
 
+def test_ended_process():
+    process = subprocess.Popen(["/bin/echo", "ended"], stdout=subprocess.PIPE)
+    process.stdout.read()
+    kept.append(process)
+
 def test_timer(qapp):
     timer = QTimer()
     timer.setObjectName("ticking")
@@ -105,12 +110,13 @@ def test_each_kind_of_leak_fails_its_test_and_is_named(inner: pytest.Pytester) -
 
     result = inner.runpytest_subprocess(*_OPTIONS)
 
-    result.assert_outcomes(passed=5, errors=5)  # the tests themselves pass; taking them down does not
+    result.assert_outcomes(passed=6, errors=6)  # the tests themselves pass; taking them down does not
     result.stdout.fnmatch_lines(
         [
             "*the test left tasks running: forgotten",
             "*the test left running: thread 'stuck'",
             "*the test left running: process * -c input())",
+            "*the test left running: process * without reading its exit code (*echo*",
             "*the test left behind: running timer QTimer 'ticking' of 1000 ms",
             "*the test left behind: widget QWidget 'abandoned'",
         ],
