@@ -179,6 +179,7 @@ def test_saved_calls_dialog_marks_regression_calls(lens: Lens, stage: ProcessSta
 def test_hanging_rerun_can_be_stopped(lens: Lens, stage: ProcessStage) -> None:
     stage.save("one")
     panel = stage.start(one="never")
+    lens.until(panel.regression_calls.run.isEnabled)  # the calls are listed
     panel.regression_calls.run.trigger()
     lens.until(lambda: stage.regression_calls.is_running and stage.state("one") == "running")
     lens.press("Stop", panel.regression_calls)
