@@ -15,6 +15,7 @@ from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolBu
 from inspector.base.plain_text import one_line
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import RawOutcome, ServerStatus
+from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import (
@@ -247,8 +248,8 @@ class RawConsole(QWidget):
         button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
         self.composer.tool_row.insertWidget(0, button)
         self.composer.editor.setPlaceholderText(
-            'A message, such as {"jsonrpc": "2.0", "id": 1, "method": "ping"}\nAlt+Up restores earlier '
-            "messages."
+            'A message, such as {"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
+            + native_keys("Alt+Up restores earlier messages.")
         )
         splitter = QSplitter(Qt.Orientation.Horizontal)
         splitter.setChildrenCollapsible(False)

@@ -109,9 +109,11 @@ def test_escape_closes_the_suggestions_then_clears_the_text(bar: FilterBar, appl
     assert bar.field.text() == ""
 
 
-def test_control_space_requests_suggestions(bar: FilterBar) -> None:
+@pytest.mark.parametrize("modifier", [Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.MetaModifier])
+def test_control_space_requests_suggestions(bar: FilterBar, modifier: Qt.KeyboardModifier) -> None:
+    """Meta is the Control key of macOS."""
     bar.field.setText("s")
-    QTest.keyClick(bar.field, Qt.Key.Key_Space, Qt.KeyboardModifier.ControlModifier)
+    QTest.keyClick(bar.field, Qt.Key.Key_Space, modifier)
     assert suggested(bar) == ["status"]
 
 

@@ -29,6 +29,7 @@ from inspector.qt.forms.json.completion import Completer, CompletionPopup
 from inspector.qt.forms.json.gutter import Folding, Gutter
 from inspector.qt.theme import SPACE_2, Theme
 from inspector.qt.widgets.code.code_edit import Kind, ends_in_string, qt_column, scan
+from inspector.qt.widgets.inputs.controls import is_completion_key
 from inspector.qt.widgets.text.text_box import CONTINUATION_MARK, TextBox, row_offset
 
 _KINDS: tuple[Kind, ...] = ("key", "string", "number", "literal")
@@ -254,9 +255,7 @@ class JsonEdit(TextBox):
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         with_control = bool(event.modifiers() & Qt.KeyboardModifier.ControlModifier)
-        # Meta is the Control key of macOS, where Command+Space opens Spotlight.
-        with_meta = bool(event.modifiers() & Qt.KeyboardModifier.MetaModifier)
-        if event.key() == Qt.Key.Key_Space and (with_control or with_meta):
+        if is_completion_key(event):
             self.completion.show_suggestions()
         elif event.key() in _ENTER and not with_control:
             self._break_line()

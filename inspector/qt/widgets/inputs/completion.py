@@ -29,7 +29,7 @@ from PySide6.QtWidgets import QLineEdit, QListView, QStyle, QStyledItemDelegate,
 
 from inspector.base.plain_text import one_line
 from inspector.qt.theme import SPACE_2, SPACE_4, Theme
-from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS, is_completion_key
 from inspector.qt.widgets.text.labels import shortened
 
 DELAY_MS = 200
@@ -99,13 +99,7 @@ class CompletionLineEdit(QLineEdit):
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if self.suggestions() and self._on_list_key(event):
             return
-        is_space = event.key() == Qt.Key.Key_Space
-        # Meta is the Control key of macOS, where Command+Space opens Spotlight.
-        is_completion_key = is_space and event.modifiers() in (
-            Qt.KeyboardModifier.ControlModifier,
-            Qt.KeyboardModifier.MetaModifier,
-        )
-        if self.completes and (is_completion_key or event.key() == Qt.Key.Key_Down):
+        if self.completes and (is_completion_key(event) or event.key() == Qt.Key.Key_Down):
             self.ask()
             return
         super().keyPressEvent(event)

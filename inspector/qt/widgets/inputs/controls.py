@@ -37,9 +37,15 @@ ButtonKind = Literal["plain", "primary", "danger", "quiet"]
 ENTER_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 # Keys that move the selection of a list, and by how many rows.
 STEP_KEYS = {Qt.Key.Key_Down: 1, Qt.Key.Key_Up: -1, Qt.Key.Key_PageDown: 8, Qt.Key.Key_PageUp: -8}
+_COMPLETION_MODIFIERS = (Qt.KeyboardModifier.ControlModifier, Qt.KeyboardModifier.MetaModifier)
 _PADDING = 4
 _TEXT_BUTTON_RADIUS = 4.0
 _SEGMENT_RADIUS = 5.0
+
+
+def is_completion_key(event: QKeyEvent) -> bool:
+    """True for Ctrl+Space. Meta is the Control key of macOS, where Command+Space opens Spotlight."""
+    return event.key() == Qt.Key.Key_Space and event.modifiers() in _COMPLETION_MODIFIERS
 
 
 class ActionButton(QPushButton):

@@ -16,7 +16,7 @@ from PySide6.QtWidgets import QLineEdit, QMenu, QPushButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.qt.theme import SPACE_1, Theme
-from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS, ActionToolButton
+from inspector.qt.widgets.inputs.controls import ENTER_KEYS, STEP_KEYS, ActionToolButton, is_completion_key
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip, shortened
@@ -280,7 +280,7 @@ class FilterField(SearchField):
         if event.key() == Qt.Key.Key_Down:
             self.down_pressed.emit()
             return
-        if event.key() == Qt.Key.Key_Space and event.modifiers() == Qt.KeyboardModifier.ControlModifier:
+        if is_completion_key(event):
             self._show_suggestions()
             return
         super().keyPressEvent(event)
