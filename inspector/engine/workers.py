@@ -19,6 +19,7 @@ from typing import TypeVar, cast
 from inspector.base.errors import UserError
 from inspector.transport.orphan_guard import watch_helper
 from inspector.transport.programs import spawn_options
+from inspector.transport.task_scope import shielded
 
 T = TypeVar("T")
 
@@ -71,6 +72,9 @@ class Worker:
         await self._end()
 
     async def _end(self) -> None:
+        await shielded(self._kill())
+
+    async def _kill(self) -> None:
         starting, self._starting = self._starting, None
         if starting is not None:
             with contextlib.suppress(OSError):  # raised where it was started

@@ -179,8 +179,10 @@ class Conversation:
     async def close(self, transport: Transport) -> None:
         """Stop the timers and notification tasks, then close the detached transport."""
         self.pending.close()
-        await self._notification_tasks.close()
-        await transport.close()
+        try:
+            await self._notification_tasks.close()
+        finally:  # also if this is cancelled: nothing else knows the transport
+            await transport.close()
 
     def limits(self, timeout: float | None) -> Limits:
         return _limits(timeout, self._settings) if timeout else self._default_limits

@@ -400,10 +400,14 @@ class Session:
         if state.status in (Status.FAILED, Status.NEEDS_LOGIN):
             self._set_state(state)  # immediately: stopping the process may take seconds
         conversation.fail(state.reason or "The connection was closed.", state.next_step or "Reconnect.")
-        await self._tasks.close()
-        await conversation.close(transport)
-        self._recorder.new_conversation()
-        self._set_state(state)
+        try:
+            try:
+                await self._tasks.close()
+            finally:
+                await conversation.close(transport)
+        finally:  # also if this is cancelled
+            self._recorder.new_conversation()
+            self._set_state(state)
 
     def _set_state(self, state: SessionState) -> None:
         if state != self.state:

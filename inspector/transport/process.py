@@ -27,6 +27,7 @@ from inspector.transport.programs import (
     start_error,
     windows_arguments,
 )
+from inspector.transport.task_scope import shielded
 
 if TYPE_CHECKING:
     import psutil
@@ -86,16 +87,22 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     @classmethod
     async def start(cls, command: Command, listener: Listener, guard: OrphanGuard) -> ChildProcess:
-        """Start the process. Raises ConnectFailed with the cause."""
+        """Start the process. Raises ConnectFailed with the cause.
+
+        If this is cancelled, the process is stopped with everything that it started meanwhile.
+        """
         mark = guard.new_mark()
         program = find_program(command)
         env = command.environment() | {MARK_VARIABLE: mark}
         check_interpreter(program, env)
         process = cls(listener, guard, mark)
         try:
-            await _spawn(process, program, command, env)
+            await shielded(_spawn(process, program, command, env))
         except (OSError, ValueError) as exc:
             raise start_error(program, exc) from exc
+        except asyncio.CancelledError:
+            await process.stop()
+            raise
         return process
 
     def write(self, data: bytes) -> bool:
@@ -152,8 +159,12 @@ class ChildProcess(asyncio.SubprocessProtocol):
     async def stop(self) -> None:
         """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group.
 
-        Windows has no TERM: the job is terminated. Returns within about 15 s, even if a process does not end.
+        Windows has no TERM: the job is terminated. Returns within about 15 s, even if a process does not end,
+        and not earlier if it is cancelled.
         """
+        await shielded(self._stop())
+
+    async def _stop(self) -> None:
         if (tree := self._tree) is None:
             return  # cancelled before it started
         self.resume_reading()  # to get its last output; a full pipe would block its exit

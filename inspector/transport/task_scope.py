@@ -1,4 +1,4 @@
-"""Background tasks: their owner, and turns on the event loop that they share.
+"""Background tasks: their owner, turns on the event loop that they share, and shielded clean-up.
 
 Tasks are named, their errors are logged, and they are cancelled when their scope closes.
 """
@@ -8,9 +8,28 @@ from __future__ import annotations
 import asyncio
 import logging
 from collections.abc import Coroutine
-from typing import Any
+from typing import Any, TypeVar
+
+T = TypeVar("T")
 
 _log = logging.getLogger(__name__)
+
+
+async def shielded(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end even if the caller is cancelled; raise the cancellation afterwards.
+
+    For clean-up that is bounded in time: stopped halfway, it would leave a process running.
+    """
+    task = asyncio.get_running_loop().create_task(work)
+    cancelled: asyncio.CancelledError | None = None
+    while not task.done():
+        try:
+            await asyncio.wait({task})
+        except asyncio.CancelledError as exc:
+            cancelled = exc
+    if cancelled is not None:
+        raise cancelled from (None if task.cancelled() else task.exception())
+    return task.result()
 
 
 class Turns:

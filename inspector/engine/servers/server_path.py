@@ -34,7 +34,7 @@ from inspector.base.signals import Signal
 from inspector.base.units import plural
 from inspector.transport.orphan_guard import OrphanGuard
 from inspector.transport.process import KILL, ProcessTree, within
-from inspector.transport.task_scope import TaskScope
+from inspector.transport.task_scope import TaskScope, shielded
 
 _log = logging.getLogger(__name__)
 
@@ -202,8 +202,7 @@ async def ask_login_shell(
     try:
         has_finished = await within(timeout, protocol.finished)
     finally:
-        await _end(transport, protocol)
-        guard.forget(transport.get_pid())
+        await shielded(_end(transport, protocol, guard))
     value = marked_value(bytes(protocol.output), marker)
     if value is None or not folders_in(value):
         code = transport.get_returncode()
@@ -211,7 +210,7 @@ async def ask_login_shell(
     return value
 
 
-async def _end(transport: asyncio.SubprocessTransport, protocol: _ShellOutput) -> None:
+async def _end(transport: asyncio.SubprocessTransport, protocol: _ShellOutput, guard: OrphanGuard) -> None:
     """Kill the shell and its descendants unless it has exited; then close the pipe.
 
     What a shell leaves running when it exits, such as ssh-agent, is meant to run on.
@@ -222,6 +221,7 @@ async def _end(transport: asyncio.SubprocessTransport, protocol: _ShellOutput) -
         tree.signal(KILL)
         await within(_KILL_GRACE, protocol.exited)
     transport.close()
+    guard.forget(transport.get_pid())
 
 
 def _files_in(folder: str) -> list[str] | None:

@@ -7,6 +7,7 @@ import asyncio
 import pytest
 
 from inspector.base.errors import ConnectFailed, ConnectionLost, NeedsLogin
+from inspector.base.json.values import JSONObject
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import R1, R4
 from inspector.session.state import Status
@@ -154,6 +155,30 @@ async def test_closing_closes_the_transport_and_fails_pending_requests(connected
     assert connected.session.state.status is Status.IDLE
     with pytest.raises(ConnectionLost, match=r"is not connected\. Connect first\."):
         await connected.session.request("ping")
+
+
+async def test_closing_that_is_cancelled_early_still_closes_the_transport(stage: Stage) -> None:
+    is_cleaning_up, may_end = asyncio.Event(), asyncio.Event()
+
+    async def answer(params: JSONObject) -> JSONObject:
+        try:
+            return await asyncio.get_running_loop().create_future()
+        finally:
+            is_cleaning_up.set()
+            await may_end.wait()
+
+    stage.answer_with("roots/list", answer)
+    await stage.connect()
+    stage.wire.show_message(id=1, method="roots/list")
+    await asyncio.sleep(0)
+    closing = stage.start(stage.session.close())
+    await is_cleaning_up.wait()
+    closing.cancel()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert stage.wire.is_closed
+    assert stage.session.state.status is Status.IDLE
 
 
 async def test_a_lost_connection_fails_every_call_with_the_reason(connected: Stage) -> None:

@@ -8,6 +8,7 @@ from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
 from typing import TypeVar
 
+import psutil
 import pytest
 
 from inspector.base.clock import SystemClock
@@ -275,6 +276,35 @@ async def test_closing_twice_or_after_the_exit_is_safe(start: Start) -> None:
 
 
 @needs_process_groups
+async def test_process_is_ended_although_closing_is_cancelled(
+    script: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_module, "GRACE_AFTER_STDIN", 0.1)
+    wire = await script(r"out('ready\n'); time.sleep(1000)")
+    await wire.until(FramesReceived)
+    closing = asyncio.get_running_loop().create_task(wire.transport.close())
+    for _ in range(3):
+        await asyncio.sleep(0)
+        closing.cancel()
+    with pytest.raises(asyncio.CancelledError):
+        await closing
+    assert wire.count(ProcessExited) == 1
+
+
+async def test_process_is_ended_if_its_start_is_cancelled(script: Start, tmp_path: Path) -> None:
+    wire = Wire(*PYTHON, "-c", "import time; time.sleep(1000)")
+    opening = asyncio.get_running_loop().create_task(wire.transport.open(wire.report))
+    await asyncio.sleep(0)
+    for _ in range(2):
+        opening.cancel()
+        await asyncio.sleep(0)
+    with pytest.raises(asyncio.CancelledError):
+        await opening
+    (started,) = [event for event in wire.events if isinstance(event, ProcessStarted)]
+    assert not psutil.pid_exists(started.pid)
+    wire.guard.close()
+
+
 async def test_closing_a_guard_kills_the_processes_it_still_watches() -> None:
     guard = OrphanGuard()
     process = await asyncio.create_subprocess_exec("/bin/sleep", "60", start_new_session=True)

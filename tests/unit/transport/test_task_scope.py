@@ -6,7 +6,7 @@ import asyncio
 
 import pytest
 
-from inspector.transport.task_scope import TaskScope
+from inspector.transport.task_scope import TaskScope, shielded
 
 
 async def test_closing_cancels_running_tasks_and_waits_for_them() -> None:
@@ -57,3 +57,32 @@ async def test_settling_waits_for_tasks_with_a_timeout() -> None:
     await scope.settle(0.01)
     assert not slow.done()
     await scope.close()
+
+
+async def test_shielded_work_runs_to_the_end_before_the_cancellation_is_raised() -> None:
+    may_end, done = asyncio.Event(), []
+
+    async def work() -> None:
+        await may_end.wait()
+        done.append("work")
+
+    scope = TaskScope()
+    task = scope.spawn("caller", shielded(work()))
+    for _ in range(2):
+        await asyncio.sleep(0)
+        task.cancel()
+    await asyncio.sleep(0)
+    assert not task.done()
+    may_end.set()
+    with pytest.raises(asyncio.CancelledError):
+        await task
+    assert done == ["work"]
+
+
+async def test_shielded_work_returns_its_result_or_raises_its_error() -> None:
+    async def fail() -> None:
+        raise ZeroDivisionError("oops")
+
+    assert await shielded(asyncio.sleep(0, "result")) == "result"
+    with pytest.raises(ZeroDivisionError, match="oops"):
+        await shielded(fail())
