@@ -4,7 +4,7 @@ Python's collector runs wherever the next allocation happens: inside a paint eve
 thread. It may free a Qt object there, which crashes the process. So automatic collection is disabled, and
 a timer collects on the GUI thread. What survives a full collection is frozen, because scanning it
 again takes a tenth of a second with 10,000 tools listed; a complete collection runs when the window is
-inactive.
+inactive. After both, memory that is free but scattered over the heap is returned to the system.
 
 Crash reports: uncaught errors are written to a temporary file that can be sent to others, so secrets and
 credentials in use are masked in it. Imports for that are deferred until there is something to report.
@@ -15,6 +15,7 @@ from __future__ import annotations
 import gc
 import sys
 from collections.abc import Callable
+from functools import cache
 from pathlib import Path
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -53,6 +54,7 @@ class GarbageCollector(QObject):
         if old > _MAX_COLLECTIONS:
             gc.collect()
             gc.freeze()
+            trim_heap()
         elif middle > _MAX_COLLECTIONS:
             gc.collect(1)
         elif young > _MAX_ALLOCATIONS:
@@ -63,10 +65,31 @@ class GarbageCollector(QObject):
         gc.unfreeze()
         gc.collect()
         gc.freeze()
+        trim_heap()
 
     def _on_state_changed(self, state: Qt.ApplicationState) -> None:
         if state is not Qt.ApplicationState.ApplicationActive:
             self.collect_all()
+
+
+def trim_heap() -> None:
+    """Return free heap memory to the system, in some 10 ms.
+
+    glibc returns only what is free at the end of the heap, so that each large message, theme or closed
+    window leaves a larger process behind.
+    """
+    if (malloc_trim := _find_malloc_trim()) is not None:
+        malloc_trim(0)
+
+
+@cache
+def _find_malloc_trim() -> Callable[[int], int] | None:
+    """Return glibc's `malloc_trim`; None with another C library."""
+    if not sys.platform.startswith("linux"):
+        return None
+    import ctypes
+
+    return getattr(ctypes.CDLL(None), "malloc_trim", None)
 
 
 def report_uncaught(notify: Notify, credentials: Credentials | None = None) -> None:

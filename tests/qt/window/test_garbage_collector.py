@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import gc
+import sys
 import weakref
 from collections.abc import Iterator
 
+import psutil
 import pytest
 from PySide6.QtCore import QObject
 
@@ -59,3 +61,15 @@ def test_deferred_garbage_is_collected_when_idle(owner: QObject) -> None:
     assert lost() is not None
     collector.collect_all()
     assert lost() is None
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="other systems have no malloc_trim")
+def test_freed_memory_returns_to_the_system_although_the_heap_is_fragmented(owner: QObject) -> None:
+    collector, process = GarbageCollector(owner), psutil.Process()
+    blocks = [bytearray(16 * 1024) for _ in range(4_000)]
+    kept = blocks[::16]
+    full = process.memory_info().rss
+    del blocks
+    collector.collect_all()
+    assert full - process.memory_info().rss > 50_000_000
+    assert len(kept) == 250
