@@ -45,7 +45,7 @@ def pytest_configure() -> None:
         start(process, *args, **options)
         _started.add(process)
 
-    subprocess.Popen.__init__ = noted  # type: ignore[method-assign, assignment]
+    subprocess.Popen.__init__ = noted  # type: ignore[assignment, method-assign]
 
 
 @pytest.fixture(autouse=True)

@@ -162,7 +162,8 @@ async def test_closing_that_is_cancelled_early_still_closes_the_transport(stage:
 
     async def answer(params: JSONObject) -> JSONObject:
         try:
-            return await asyncio.get_running_loop().create_future()
+            await asyncio.Event().wait()
+            return {}
         finally:
             is_cleaning_up.set()
             await may_end.wait()
