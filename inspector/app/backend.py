@@ -128,25 +128,25 @@ async def open_first_servers(app: App, demo: bool) -> None:
 
     Recording comes first so that no message is missed.
     """
-    await app.bridge.ask_settings(lambda settings: settings.begin())
-    await app.bridge.ask_captures(lambda captures: captures.begin())
-    await app.bridge.ask_calls(lambda calls: calls.begin())
-    await app.bridge.ask_inbox(lambda inbox: inbox.begin())
+    await app.bridge.ask(lambda engine: engine.settings_store.begin())
+    await app.bridge.ask(lambda engine: engine.captures.begin())
+    await app.bridge.ask(lambda engine: engine.calls.begin())
+    await app.bridge.ask(lambda engine: engine.inbox.begin())
     if demo:
         await add_demo_servers(app.bridge, app.demo_http)
     else:
-        await app.bridge.load()
-        app.bridge.watch_server_list()
-        app.bridge.connect_at_start()
-    await app.bridge.ask_secrets(lambda secrets: secrets.inspect())
-    await app.bridge.ask_found(lambda found: found.scan())
+        await app.bridge.ask(lambda engine: engine.servers.load())
+        await app.bridge.ask(lambda engine: engine.server_list_watch.start())
+        await app.bridge.ask(lambda engine: engine.servers.connector.connect_at_start())
+    await app.bridge.ask(lambda engine: engine.secrets.inspect())
+    await app.bridge.ask(lambda engine: engine.discovery.scan())
 
 
 async def shut_down(app: App) -> None:
     """Stop everything: no task, thread or child process is left running."""
     await app.bridge.close()
-    await app.bridge.on_engine(app.demo_http.stop())
-    await app.bridge.on_engine(app.thread.engine.close())
+    await app.bridge.ask(lambda engine: app.demo_http.stop())
+    await app.bridge.ask(lambda engine: engine.close())
     app.thread.stop()
 
 

@@ -13,7 +13,6 @@ import re
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import SERVERS, command
-from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 from inspector.transport.orphan_guard import watch_helper
 from inspector.transport.programs import spawn_options
@@ -93,19 +92,17 @@ async def add_demo_servers(bridge: Bridge, http: DemoHttpServers, *, connect: bo
     The one that requires a login is not connected.
     """
 
-    async def names(servers: ServerRegistry) -> set[str]:
-        return {server.entry.name for server in servers.all()}
-
-    existing = await bridge.ask_servers(names)
+    existing = await bridge.ask(lambda engine: {server.entry.name for server in engine.servers.all()})
     for entry in demo_entries():
         if entry.name not in existing:
             await _add(bridge, entry, connect)
     for name in ("everything", "login"):
         if shown_name(name) not in existing:
-            await _add(bridge, await bridge.on_engine(http.start(name)), connect and name != "login")
+            http_entry = await bridge.ask(lambda engine: http.start(name))  # noqa: B023
+            await _add(bridge, http_entry, connect and name != "login")
 
 
 async def _add(bridge: Bridge, entry: Entry, connect: bool) -> None:
-    view = await bridge.add_server(entry)
+    view = await bridge.ask(lambda engine: engine.servers.add(entry))
     if connect:
-        bridge.connect_server(view.name)
+        await bridge.ask(lambda engine: engine.servers.connector.connect_soon(view.name))

@@ -1,11 +1,11 @@
 """Bridge between the window thread and the engine thread; they meet in this module only.
 
-Down: panels await the methods of `EngineApi`; the work runs on the engine's event loop and the result
-returns to the window's. Up: engine events are queued and delivered as Qt signals in batches, at most
-one batch every 33 ms, in the order in which they were emitted. Events that only matter in their latest
-state (progress, changed lists, tasks, resources) are delivered once per batch. A batch takes some 10 ms;
-the rest waits for the next one, so that the window can paint and react in between. In a flood of rows the
-engine also waits for the window to paint.
+Down: panels await `Bridge.ask`; the work runs on the engine's event loop and the result returns to the
+window's, after all events that the engine emitted before. Up: engine events are queued and delivered as Qt
+signals in batches, at most one batch every 33 ms unless an answer waits for it, in the order in which they
+were emitted. Events that only matter in their latest state (progress, changed lists, tasks, resources) are
+delivered once per batch. A batch takes some 10 ms; the rest waits for the next one, so that the window can
+paint and react in between. In a flood of rows the engine also waits for the window to paint.
 Only frozen values cross the threads, and the traffic log, which can be read from any thread.
 """
 
@@ -16,13 +16,12 @@ import time
 from collections import deque
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar, overload
 
 import shiboken6
 from PySide6.QtCore import QObject, QTimer, Signal, SignalInstance
 
 from inspector.base.errors import UserError
-from inspector.qt.engine_api import EngineApi
 from inspector.traffic.log import TrafficLog
 
 # Types only: the window is on screen before the engine is imported, and asyncio with it.
@@ -49,7 +48,7 @@ _ENGINE_SHARE = 5
 _MAX_TICK_MS = 250
 
 
-class Bridge(QObject, EngineApi):
+class Bridge(QObject):
     """The panels' interface to the engine.
 
     Signals:
@@ -115,8 +114,10 @@ class Bridge(QObject, EngineApi):
         self.open_url: Callable[[str], None] = _no_browser  # opens a URL, or raises UserError
         self._before_attach: list[Callable[[], object]] = []
         self._queue: deque[Callable[[], None]] = deque()
+        self._waiting: set[asyncio.Future[None]] = set()  # for the delivery of what is queued
         self._is_awake = False
         self._is_closed = False
+        self._delivered_at = 0.0
         self._shown_length = 0
         self._shown_touched = 0
         self._is_painted = threading.Event()
@@ -175,20 +176,58 @@ class Bridge(QObject, EngineApi):
         """Stop all work on the window's loop; later engine events are not delivered."""
         self._is_closed = True
         await self._tasks.close()
+        for delivered in tuple(self._waiting):
+            _settle(delivered)
         self._timer.stop()
         self._after_events.stop()
         self._is_painted.set()
 
-    async def caught_up(self) -> None:
+    @overload
+    async def ask(self, work: Callable[[Engine], Coroutine[Any, Any, T]]) -> T: ...
+
+    @overload
+    async def ask(self, work: Callable[[Engine], T]) -> T: ...
+
+    async def ask(self, work: Callable[[Engine], Any]) -> Any:
+        """Run `work`, plain or async, on the engine's thread and return its result.
+
+        For example `await bridge.ask(lambda engine: engine.calls.saved())`. Only frozen values may come back.
+        Read widgets before: the lambda runs on the engine's thread. So do callbacks passed to the engine,
+        unless they are wrapped with `on_window` or `each_on_window`.
+        Everything that the engine emitted before the work ended is delivered before this returns or raises.
+        Cancelling the awaiting task cancels the work. Raises what the work raises, mostly UserError.
+        """
+        import asyncio
+
+        future = asyncio.wrap_future(self._thread.submit(_run_work(self._engine, work)))
+        del work  # a traceback would keep the panel that it refers to
+        try:
+            result = await future
+        except Exception:
+            await self._catch_up()
+            raise
+        await self._catch_up()
+        return result
+
+    async def _catch_up(self) -> None:
         """Wait until the window has received everything the engine has sent so far."""
+        if self._is_closed:
+            return
+        if not self._queue:
+            self._report_rows()
+            return
         import asyncio
 
         delivered: asyncio.Future[None] = asyncio.get_running_loop().create_future()
-        self._post(lambda: None if delivered.done() else delivered.set_result(None))
+        self._waiting.add(delivered)
+        delivered.add_done_callback(self._waiting.discard)
+        self._post(partial(_settle, delivered))
+        if time.monotonic() - self._delivered_at >= _TICK_MS / 1000:
+            QTimer.singleShot(0, self._deliver)
         await delivered
 
-    def _each(self, callback: Callable[[T], None]) -> Callable[[T], None]:
-        """Wrap `callback` for the engine's thread: it runs on the window's, once per value."""
+    def each_on_window(self, callback: Callable[[T], None]) -> Callable[[T], None]:
+        """Wrap `callback` for any thread: it runs on the window's, once per value."""
         return lambda value: self._post(partial(callback, value))
 
     def on_window(self, callback: Callable[..., None]) -> Callable[..., None]:
@@ -222,15 +261,6 @@ class Bridge(QObject, EngineApi):
             deliver(_drained(waiting))
 
         return put
-
-    async def on_engine(self, work: Coroutine[Any, Any, T]) -> T:
-        """Run any coroutine on the engine's loop. For building the app, not for panels."""
-        return await self._call(work)
-
-    async def _call(self, work: Coroutine[Any, Any, T]) -> T:
-        import asyncio
-
-        return await asyncio.wrap_future(self._thread.submit(work))
 
     async def _run(self, work: Coroutine[Any, Any, object], owner: QObject | None) -> None:
         try:
@@ -357,22 +387,28 @@ class Bridge(QObject, EngineApi):
             self._timer.start()
 
     def _deliver(self) -> None:
+        if self._is_closed:
+            return
         self._is_awake = False
         until = time.monotonic() + _MAX_BATCH_S
         for _ in range(len(self._queue)):
             self._queue.popleft()()
             if time.monotonic() >= until:
                 break
-        length, touched = len(self.log), len(self.log.touched)
-        if length - self._shown_length >= _FLOOD_ROWS:
+        if len(self.log) - self._shown_length >= _FLOOD_ROWS:
             self._hold_engine()
         else:
             self._timer.setInterval(_TICK_MS)
+        self._report_rows()
+        self._delivered_at = time.monotonic()
+        if self._queue:
+            self._wake()
+
+    def _report_rows(self) -> None:
+        length, touched = len(self.log), len(self.log.touched)
         if (length, touched) != (self._shown_length, self._shown_touched):
             self._shown_length, self._shown_touched = length, touched
             self.traffic_grew.emit(length)
-        if self._queue:
-            self._wake()
 
     def _hold_engine(self) -> None:
         """In a flood, alternate with the engine: it reads, the window paints, it reads again.
@@ -396,6 +432,17 @@ class Bridge(QObject, EngineApi):
         self._is_painted.set()
         painting_ms = (time.monotonic() - self._held_at) * 1000
         self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _MAX_TICK_MS))
+
+
+async def _run_work(engine: Engine, work: Callable[[Engine], Any]) -> Any:
+    result = work(engine)
+    del work  # as in `Bridge.ask`
+    return await result if isinstance(result, Coroutine) else result
+
+
+def _settle(waiting: asyncio.Future[None]) -> None:
+    if not waiting.done():
+        waiting.set_result(None)
 
 
 def _drained(queue: deque[T]) -> Iterator[T]:

@@ -100,7 +100,7 @@ async def _call(app: App, tool: str, options: argparse.Namespace) -> _Body:
     with TemporaryDirectory(prefix="lens-bench-") as folder:
         path = Path(folder, "saved.json")
         heartbeat.start()
-        outcome = await app.bridge.call_tool(SERVER, tool, options.args, _ignore)
+        outcome = await app.bridge.ask(lambda engine: engine.call_tool(SERVER, tool, options.args))
         row = _response_row(log, outcome)
         body, arrived = _Body(len(outcome.response)), log.monotonic_ns(row)
         await _show_head(app, panel, row)

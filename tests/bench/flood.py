@@ -25,7 +25,7 @@ from tests.bench.windowhost import in_window
 
 if TYPE_CHECKING:
     from inspector.app.backend import App
-    from inspector.engine.captures import Captures
+    from inspector.engine.engine import Engine
     from inspector.protocol.connection import ProgressReceived
     from inspector.traffic.log import TrafficLog
 
@@ -54,7 +54,7 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
     before = len(_notifications(log))
     heartbeat.start()
     with stopwatch() as watch:
-        outcome = await app.bridge.call_tool(SERVER, options.tool, options.args, _ignore)
+        outcome = await app.bridge.ask(lambda engine: engine.call_tool(SERVER, options.tool, options.args))
     await _until_shown(app)
     heartbeat.stop()
     recorded, rss = len(_notifications(log)) - before, peak_rss_mib()
@@ -103,13 +103,13 @@ def _notifications(log: TrafficLog) -> list[int]:
 async def _stored(app: App) -> list[bytes]:
     """Return the notifications in the closed file."""
 
-    async def end(captures: Captures) -> Path:
-        await captures.end()
-        assert captures.folder is not None
-        (path,) = captures.folder.iterdir()
+    async def end(engine: Engine) -> Path:
+        await engine.captures.end()
+        assert engine.captures.folder is not None
+        (path,) = engine.captures.folder.iterdir()
         return path
 
-    log = open_capture(await app.bridge.ask_captures(end)).log
+    log = open_capture(await app.bridge.ask(end)).log
     return [log.raw(row) for row in _notifications(log)]
 
 

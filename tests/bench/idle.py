@@ -84,7 +84,7 @@ class _Measuring:
         return Result("idle", numbers, bars)
 
     async def _measure_start_page(self, guide: Guide) -> None:
-        await guide.app.bridge.ask_found(lambda found: found.scan(guide.project))
+        await guide.app.bridge.ask(lambda engine: engine.discovery.scan(guide.project))
         await guide.until("the start page", lambda: guide.window.welcome.isVisible())
         for theme in ("light", "dark"):
             guide.do(f"view.{theme}")
@@ -179,8 +179,10 @@ async def _prepare(guide: Guide) -> None:
         await guide.until(f"{name} to be connected", lambda: guide.status(name) is ServerStatus.CONNECTED)  # noqa: B023
     await guide.until("login", lambda: guide.status("login") is not None)
     headers = {"Authorization": "Bearer ${input:token}"}
-    await guide.app.bridge.add_server(
-        HttpEntry(name=_WITH_SECRET, url="http://127.0.0.1:9/mcp", headers=headers)
+    await guide.app.bridge.ask(
+        lambda engine: engine.servers.add(
+            HttpEntry(name=_WITH_SECRET, url="http://127.0.0.1:9/mcp", headers=headers)
+        )
     )
     guide.server("everything")
     await guide.tool("forecast")

@@ -61,7 +61,7 @@ class _Measuring:
         command = [sys.executable, "-I", "-S", str(_SCRIPTED), script]
         program, *args = command
         entry = StdioEntry(name=SERVER, command=program, args=tuple(args), era="2025-11-25")
-        await self._app.bridge.add_server(entry)
+        await self._app.bridge.ask(lambda engine: engine.servers.add(entry))
         self._app.window.servers.choose(SERVER)
         self._app.window.show_tab("tools")
         await asyncio.sleep(2 * _REST_S)  # the window is being made
@@ -69,12 +69,12 @@ class _Measuring:
             await asyncio.sleep(_REST_S)
         self._work.clear()
         async with self._watched("listing"):
-            self._app.bridge.connect_server(SERVER)
+            await self._app.bridge.ask(lambda engine: engine.servers.connector.connect_soon(SERVER))
             await self._until(lambda: self._tools.total == self._options.count)
             await asyncio.sleep(_REST_S)
         for tool in ("grows", "alters"):
             async with self._watched(tool):
-                await self._app.bridge.call_tool(SERVER, tool, {}, _ignore)
+                await self._app.bridge.ask(lambda engine: engine.call_tool(SERVER, tool, {}))  # noqa: B023
                 await asyncio.sleep(_REST_S)
         await self._search()
         await self._search_palette()

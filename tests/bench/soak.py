@@ -151,8 +151,10 @@ class _Soak:
     async def _add(self, demo: str) -> str:
         name = f"{demo} {self._cycle}"
         program, *args = command(demo)
-        await self._app.bridge.save_server(
-            StdioEntry(name=name, command=program, args=tuple(args), era="legacy-first")
+        await self._app.bridge.ask(
+            lambda engine: engine.servers.save_with_secrets(
+                StdioEntry(name=name, command=program, args=tuple(args), era="legacy-first"), {}
+            )
         )
         await self._until(lambda: self._window.servers.model.row_of(name) is not None)
         return name

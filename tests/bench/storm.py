@@ -64,7 +64,7 @@ async def _storm(app: App, kind: str, count: int) -> tuple[float, float]:
     with stopwatch() as watch:
         panel.call_view.call(force=True)
         await shown
-        await app.bridge.caught_up()
+        await app.bridge.ask(lambda engine: None)
     heartbeat.stop()
     panel.call_view.result.shown.disconnect(on_shown)
     return watch.seconds, heartbeat.worst_ms()

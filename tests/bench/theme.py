@@ -85,8 +85,8 @@ async def _connect(guide: Guide, names: list[str]) -> None:
 
     entry = next(entry for entry in demo_entries() if entry.name == "everything")
     for name in names:
-        await guide.app.bridge.add_server(replace(entry, name=name))
-        guide.app.bridge.connect_server(name)
+        await guide.app.bridge.ask(lambda engine: engine.servers.add(replace(entry, name=name)))  # noqa: B023
+        await guide.app.bridge.ask(lambda engine: engine.servers.connector.connect_soon(name))  # noqa: B023
         await guide.until(f"{name} to connect", lambda: guide.status(name) is ServerStatus.CONNECTED)  # noqa: B023
 
 

@@ -77,7 +77,9 @@ class _Visits:
         name, window = f"{SERVER} {number}", self._app.window
         program, *args = command("library")
         async with self._watched("look"):
-            await self._app.bridge.add_server(StdioEntry(name=name, command=program, args=tuple(args)))
+            await self._app.bridge.ask(
+                lambda engine: engine.servers.add(StdioEntry(name=name, command=program, args=tuple(args)))
+            )
             await self._until(lambda: window.servers.model.row_of(name) is not None)
             window.servers.choose(name)  # the only one is chosen already
             await asyncio.sleep(_REST_S)

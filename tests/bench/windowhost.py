@@ -52,7 +52,7 @@ async def _measure(app: App, measure: Callable[[App], Awaitable[T]], max_s: floa
 
     app.window.show()
     try:
-        await app.bridge.ask_captures(lambda captures: captures.begin())
+        await app.bridge.ask(lambda engine: engine.captures.begin())
         async with asyncio.timeout(max_s):
             return await measure(app)
     finally:
@@ -70,11 +70,11 @@ async def _connect(app: App, options: argparse.Namespace) -> None:
             ended.set_result(view)
 
     app.bridge.server_changed.connect(on_changed)
-    await app.bridge.add_server(entry(options))
-    app.bridge.connect_server(SERVER)
+    await app.bridge.ask(lambda engine: engine.servers.add(entry(options)))
+    await app.bridge.ask(lambda engine: engine.servers.connector.connect_soon(SERVER))
     view = await ended
     if view.status is ServerStatus.FAILED:
         raise SystemExit(f"The server did not connect: {view.reason} {view.next_step}")
     app.window.show_tab("tools")
-    await app.bridge.list_tools(SERVER)
+    await app.bridge.ask(lambda engine: engine.list_tools(SERVER))
     await asyncio.sleep(_REST_S)  # the forms of the first tool are being built

@@ -20,6 +20,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.exports import ExportFormat
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.qt.dialogs.traffic.compare import CompareDialog
@@ -230,7 +231,7 @@ def test_deleted_running_capture_shows_the_cause_for_rows_that_left_memory(
     lens: Lens, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(recording, "_MEMORY_BYTES", 0)
-    lens.run(lens.app.bridge.ask_captures(lambda captures: captures.begin()))
+    lens.ask(lambda engine: engine.captures.begin())
     lens.connect(scripted())
     log, panel = lens.app.bridge.log, lens.window.traffic
     row = next(row for row in range(len(log)) if log.kind(row) == RecordKind.REQUEST)
@@ -353,10 +354,12 @@ def test_storm_of_progress_and_changed_lists_changes_the_window_once_per_batch(l
     progress: list[float] = []
     changes: list[str] = []
     bridge.list_changed.connect(lambda server, kind: changes.append(kind))
-    work = bridge.call_tool(
-        "scripted", "storms", {"count": count}, lambda event: progress.append(event.progress)
+    on_progress = bridge.on_window(lambda event: progress.append(event.progress))
+    call = ToolCall("storms", {"count": count})
+    outcome = lens.ask(
+        lambda engine: engine.tool_caller.call_for_user("scripted", call, on_progress=on_progress)
     )
-    assert lens.run(work).kind is OutcomeKind.RESULT
+    assert outcome.kind is OutcomeKind.RESULT
     lens.until(lambda: progress and progress[-1] == count and changes)
     assert progress == sorted(progress)
     assert max(len(progress), len(changes)) < count / 5

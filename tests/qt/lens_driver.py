@@ -8,7 +8,7 @@ import logging
 import sys
 from collections.abc import Callable, Coroutine
 from pathlib import Path
-from typing import Any, TypeVar
+from typing import Any, TypeVar, overload
 
 from PySide6.QtCore import QCoreApplication, QEvent
 from PySide6.QtWidgets import QAbstractButton, QDialog, QLabel, QWidget
@@ -19,6 +19,7 @@ from inspector.app.main import build
 from inspector.base.json.values import JSONObject
 from inspector.config.paths import Files
 from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.engine.engine import Engine
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import CallOutcome, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
@@ -144,20 +145,28 @@ class Lens:
         self.until(task.done)
         return task.result()
 
+    @overload
+    def ask(self, work: Callable[[Engine], Coroutine[Any, Any, T]]) -> T: ...
+
+    @overload
+    def ask(self, work: Callable[[Engine], T]) -> T: ...
+
+    def ask(self, work: Callable[[Engine], Any]) -> Any:
+        """What work on the engine's thread gives; the window has heard everything before it."""
+        return self.run(self.app.bridge.ask(work))
+
     def settle(self) -> None:
         """Wait until the window has heard everything that the engine has said so far."""
-        ticks: list[int] = []
-        self.app.thread.call(lambda: self.app.bridge._post(lambda: ticks.append(1)))
-        self.until(lambda: ticks)
+        self.ask(lambda engine: None)
 
     def add(self, entry: Entry) -> None:
         """Put a server into the list, for this run."""
-        self.run(self.app.bridge.add_server(entry))
+        self.ask(lambda engine: engine.servers.add(entry))
         self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
 
     def keep(self, entry: Entry) -> None:
         """A server of the server lists."""
-        self.run(self.app.bridge.save_server(entry))
+        self.ask(lambda engine: engine.servers.save_with_secrets(entry, {}))
         self.until(lambda: self.window.servers.model.row_of(entry.name) is not None)
 
     def connect(self, entry: Entry) -> ToolsPanel:

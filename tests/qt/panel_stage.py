@@ -26,7 +26,7 @@ class PanelBridge(QObject):
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage.source)
         self._bridge = stage.bridge
-        self.work = stage.bridge.work
+        self.ask = stage.bridge.ask
 
     def start(self, name: str, work: Coroutine[Any, Any, object], owner: object = None) -> object:
         return self._bridge.start(name, work, owner)

@@ -61,7 +61,9 @@ def _write(path: Path, word: str, other: str) -> None:
 
 async def run_doctor(guide: Guide) -> None:
     """Connect to a port where nothing listens: the Doctor shows which step fails, and why."""
-    await guide.app.bridge.add_server(HttpEntry(name="tickets", url="http://127.0.0.1:9/mcp"))
+    await guide.app.bridge.ask(
+        lambda engine: engine.servers.add(HttpEntry(name="tickets", url="http://127.0.0.1:9/mcp"))
+    )
     await guide.until("the server", lambda: guide.status("tickets") is not None)
     guide.server("tickets")
     guide.do("server.connect")
@@ -93,10 +95,10 @@ async def rerun_after_an_edit(guide: Guide) -> None:
     )
     for name in ("Ada", "Grace"):
         call = SavedCall(f"Greet {name}", "greet", "greeter", {"name": name}, is_regression=True)
-        await guide.app.bridge.ask_calls(lambda calls, call=call: calls.save(call))  # type: ignore[misc]
+        await guide.app.bridge.ask(lambda engine: engine.calls.save(call))  # noqa: B023
     compared: list[str] = []
     guide.app.bridge.drift_changed.connect(lambda view: compared.append(view.server))
-    await guide.app.bridge.add_server(entry)
+    await guide.app.bridge.ask(lambda engine: engine.servers.add(entry))
     await guide.until("the server", lambda: guide.status("greeter") is not None)
     guide.server("greeter")
     guide.do("server.connect")
@@ -172,7 +174,7 @@ async def _log_in_stepwise(guide: Guide, panel: LoginPanel, pages: list[str]) ->
     await guide.screenshot("auth-waiting")
     if not pages:
         raise StopFailed("the browser did not open")
-    await guide.app.bridge.on_engine(_submit_login_page(pages[0]))
+    await guide.app.bridge.ask(lambda engine: _submit_login_page(pages[0]))
     await guide.until("the browser callback", lambda: _state(panel, StepId.WAIT) is StepState.DONE)
     await guide.press("Run to the end", panel)
     await guide.until("the login to finish", lambda: panel.login is None or panel.login.is_over)

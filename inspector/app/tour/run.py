@@ -85,7 +85,7 @@ def run_tour(out: Path) -> int:
 
 async def _run_and_close(app: App, out: Path, project: Path) -> str:
     try:
-        await app.bridge.ask_captures(lambda captures: captures.begin())
+        await app.bridge.ask(lambda engine: engine.captures.begin())
         return await _run_stops(Guide(app, out, project))
     finally:
         app.window.close()

@@ -205,7 +205,7 @@ def create_home(home: Path) -> Path:
 
 async def welcome(guide: Guide) -> None:
     """The welcome page of an empty server list."""
-    await guide.app.bridge.ask_found(lambda found: found.scan(guide.project))
+    await guide.app.bridge.ask(lambda engine: engine.discovery.scan(guide.project))
     await guide.until("the welcome page", lambda: guide.window.welcome.isVisible())
     found = guide.window.welcome.found_text
     await guide.until("the servers found", lambda: "servers configured in" in found.text())

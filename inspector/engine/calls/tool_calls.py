@@ -135,6 +135,17 @@ class ToolCaller:
             self._add_to_history(server, call, outcome.kind, outcome.elapsed_ns)
         return outcome
 
+    async def call_for_user(
+        self,
+        server: str,
+        call: ToolCall,
+        on_progress: OnProgress | None = None,
+        on_task: OnTask | None = None,
+    ) -> CallOutcome:
+        """Call a tool, add the call to the history and its cost to the outcome."""
+        make = partial(self.call, server, call, keep=True, on_progress=on_progress, on_task=on_task)
+        return await self._engine.processes.measured(server, make)
+
     async def _outcome(
         self,
         server: str,

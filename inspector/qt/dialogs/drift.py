@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QGuiApplication
@@ -17,7 +17,7 @@ from PySide6.QtWidgets import QDialog, QHeaderView, QSplitter, QTableView, QWidg
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
-from inspector.engine.drift.drift import Drift, DriftView
+from inspector.engine.drift.drift import DriftView
 from inspector.protocol.drift import ItemChange
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.compare.diff_rows import DiffRowsModel
@@ -36,6 +36,9 @@ from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 
 class DriftDialog(QDialog):
@@ -115,7 +118,7 @@ class DriftDialog(QDialog):
             self.gate.explain("empty", "history", "No baseline yet", text)
 
     async def _load(self) -> None:
-        self.show_view(await self._bridge.ask_drift(lambda drift: drift.get(self._server)))
+        self.show_view(await self._bridge.ask(lambda engine: engine.drift.get(self._server)))
 
     def _on_drift_changed(self, view: DriftView) -> None:
         if view.server == self._server:
@@ -144,7 +147,7 @@ class DriftDialog(QDialog):
 
     async def _show_diff(self, change: ItemChange) -> None:
         try:
-            diff = await self._bridge.ask_drift(lambda drift: drift.diff(self._server, change))
+            diff = await self._bridge.ask(lambda engine: engine.drift.diff(self._server, change))
         except UserError as exc:
             self.detail.explain("failed", "", "Not compared", exc.summary, exc.next_step)
             return
@@ -155,18 +158,18 @@ class DriftDialog(QDialog):
 
     def _accept(self) -> None:
         seen = self.view.seen
-        self._run("accept the baseline", lambda drift: drift.accept(self._server, seen))
+        self._run("accept the baseline", lambda engine: engine.drift.accept(self._server, seen))
 
     def _keep(self) -> None:
         seen = self.view.seen
-        self._run("keep the baseline", lambda drift: drift.keep_baseline(self._server, seen))
+        self._run("keep the baseline", lambda engine: engine.drift.keep_baseline(self._server, seen))
 
-    def _run(self, name: str, act: Callable[[Drift], Coroutine[Any, Any, None]]) -> None:
+    def _run(self, name: str, act: Callable[[Engine], Coroutine[Any, Any, None]]) -> None:
         """Run a request and close; on failure stay open and show the error."""
 
         async def run() -> None:
             try:
-                await self._bridge.ask_drift(act)
+                await self._bridge.ask(act)
             except UserError as exc:
                 self.alert.show_message("failed", exc.summary, exc.next_step, tone="error")
             else:

@@ -102,7 +102,7 @@ class SavedCallsDialog(QDialog):
         self._start(self._add_folder(path))
 
     async def _add_folder(self, path: Path) -> None:
-        await self._bridge.ask_calls(lambda calls: calls.add_folder(path))
+        await self._bridge.ask(lambda engine: engine.calls.add_folder(path))
         await self._load()
         item = self._item_of(path)
         if item is not None:
@@ -114,7 +114,7 @@ class SavedCallsDialog(QDialog):
             self._start(self._remove_folder(folder.path))
 
     async def _remove_folder(self, path: Path) -> None:
-        await self._bridge.ask_calls(lambda calls: calls.remove_folder(path))
+        await self._bridge.ask(lambda engine: engine.calls.remove_folder(path))
         await self._load()
 
     def _on_open(self) -> None:
@@ -131,12 +131,12 @@ class SavedCallsDialog(QDialog):
     async def _change(self, call: SavedCall, name: str, description: str) -> None:
         old_name, old_description = _texts(call)
         if name != old_name:
-            call = await self._bridge.ask_calls(lambda calls: calls.rename(call, name))
+            call = await self._bridge.ask(lambda engine: engine.calls.rename(call, name))
         if description != old_description:
             changed = replace(call, description=description)
-            call = await self._bridge.ask_calls(lambda calls: calls.save(changed))
+            call = await self._bridge.ask(lambda engine: engine.calls.save(changed))
         self.alert.close_all()
-        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), call.path)
+        self._show(await self._bridge.ask(lambda engine: engine.calls.saved()), call.path)
         self._show_selected()
 
     def _on_regression(self, is_regression: bool) -> None:
@@ -145,8 +145,8 @@ class SavedCallsDialog(QDialog):
             self._start(self._set_regression(call, is_regression))
 
     async def _set_regression(self, call: SavedCall, is_regression: bool) -> None:
-        saved = await self._bridge.ask_calls(lambda calls: calls.set_regression(call, is_regression))
-        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), saved.path)
+        saved = await self._bridge.ask(lambda engine: engine.calls.set_regression(call, is_regression))
+        self._show(await self._bridge.ask(lambda engine: engine.calls.saved()), saved.path)
 
     def _on_delete(self) -> None:
         call = self.selected()
@@ -155,10 +155,10 @@ class SavedCallsDialog(QDialog):
 
     async def _delete(self, call: SavedCall) -> None:
         neighbor = self._neighbor(call)
-        deleted = await self._bridge.ask_calls(lambda calls: calls.delete(call))
+        deleted = await self._bridge.ask(lambda engine: engine.calls.delete(call))
         if deleted is not None:
             self._deleted.append(deleted)
-        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), neighbor)
+        self._show(await self._bridge.ask(lambda engine: engine.calls.saved()), neighbor)
         self._show_deleted()
 
     def _neighbor(self, call: SavedCall) -> Path | None:
@@ -175,9 +175,9 @@ class SavedCallsDialog(QDialog):
             self._start(self._undo(self._deleted[-1]))
 
     async def _undo(self, deleted: DeletedCall) -> None:
-        call = await self._bridge.ask_calls(lambda calls: calls.restore(deleted))
+        call = await self._bridge.ask(lambda engine: engine.calls.restore(deleted))
         self._deleted.remove(deleted)
-        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()), call.path)
+        self._show(await self._bridge.ask(lambda engine: engine.calls.saved()), call.path)
         self._show_deleted()
 
     def _show_deleted(self) -> None:
@@ -197,11 +197,11 @@ class SavedCallsDialog(QDialog):
             await self._load()
 
     async def _load(self) -> None:
-        self._show(await self._bridge.ask_calls(lambda calls: calls.saved()))
+        self._show(await self._bridge.ask(lambda engine: engine.calls.saved()))
 
     async def _reload(self) -> None:
         shown = self._folders
-        changed = await self._bridge.ask_calls(lambda calls: calls.changed(shown))
+        changed = await self._bridge.ask(lambda engine: engine.calls.changed(shown))
         if changed is not None and shown is self._folders:
             self._show(changed)
         self._timer.start()

@@ -6,9 +6,9 @@ shown.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from functools import partial
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import shiboken6
 from PySide6.QtCore import Qt, Signal
@@ -28,7 +28,6 @@ from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, plural
 from inspector.config.secrets.records import SecretsState, StorageKind, StorageStatus, StoredSecret
-from inspector.engine.secrets import Secrets
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.secrets import STORAGE_OPTIONS, count_text, is_worth_showing, kind_of, purpose_of
 from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4, SPACE_6, Theme
@@ -39,6 +38,9 @@ from inspector.qt.widgets.layout import hbox, in_row, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 _FIELD_WIDTH = 220
 _NAME = Qt.ItemDataRole.UserRole
@@ -70,7 +72,7 @@ class SecretsDialog(QDialog):
         self._spinner = Spinner(theme)
         self._busy_text = MutedLabel(theme)
         self.unlock_action = self._action("Unlock", self._on_unlock)
-        self.lock_action = self._action("Lock", lambda: self._run("", _lock))
+        self.lock_action = self._action("Lock", lambda: self._run("", lambda engine: engine.secrets.lock()))
         self.retry_action = self._action("Retry", lambda: self._open())
         self.delete_action = self._action("Delete", self._on_delete)
         self.delete_all_action = self._action("Delete all…", self._ask_delete_all)
@@ -145,14 +147,14 @@ class SecretsDialog(QDialog):
         return action
 
     async def _begin(self) -> None:
-        state = await self._bridge.ask_secrets(_state)
+        state = await self._bridge.ask(_state)
         if shiboken6.isValid(self):
             self._show_state(state)
             self._open()
 
     def _open(self) -> None:
         is_keychain = self._state is None or self._state.level is not StorageKind.PASSPHRASE
-        self._run("Waiting for the keychain" if is_keychain else "", _open)
+        self._run("Waiting for the keychain" if is_keychain else "", lambda engine: engine.secrets.open())
 
     def _on_state_changed(self, state: SecretsState) -> None:
         self._show_state(state)
@@ -185,7 +187,7 @@ class SecretsDialog(QDialog):
         self._update()
 
     async def _list(self) -> None:
-        stored = await self._bridge.ask_secrets(_stored)
+        stored = await self._bridge.ask(lambda engine: engine.secrets.stored())
         if not shiboken6.isValid(self):
             return
         chosen = set(self._chosen())
@@ -226,24 +228,24 @@ class SecretsDialog(QDialog):
     def _chosen(self) -> list[str]:
         return [item.data(0, _NAME) for item in self.list.selectedItems()]
 
-    def _run(self, text: str, ask: Any) -> None:
+    def _run(self, text: str, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> None:
         self._running += 1
         self._busy_text.setText(f"{text}…" if text else "")
         self._update()
-        self._bridge.start("change secrets", self._run_request(ask), self)
+        self._bridge.start("change secrets", self._run_request(work), self)
 
-    async def _run_request(self, ask: Any) -> None:
+    async def _run_request(self, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> None:
         """Run a request, then show the resulting state whether or not it succeeded."""
         problem = ""
         try:
-            await self._bridge.ask_secrets(ask)
+            await self._bridge.ask(work)
         except UserError as exc:
             problem = str(exc)
         finally:
             if shiboken6.isValid(self):
                 self._running -= 1
                 self._update()
-        state = await self._bridge.ask_secrets(_state)
+        state = await self._bridge.ask(_state)
         if not shiboken6.isValid(self):
             return
         self._show_state(state)
@@ -257,7 +259,7 @@ class SecretsDialog(QDialog):
     def _on_unlock(self) -> None:
         passphrase = self.passphrase.text()
         self.passphrase.clear()
-        self._run("Checking the passphrase", partial(_unlock, passphrase))
+        self._run("Checking the passphrase", lambda engine: engine.secrets.unlock(passphrase))
 
     def _on_storage_chosen(self, level: StorageKind, passphrase: str, unprotected: bool) -> None:
         self.alert.close_topic("ask")
@@ -270,7 +272,10 @@ class SecretsDialog(QDialog):
 
     def _move_to(self, level: StorageKind, passphrase: str = "", unprotected: bool = False) -> None:
         self.alert.close_topic("ask")
-        self._run("Moving secrets", partial(_move_to, level, passphrase, unprotected))
+        self._run(
+            "Moving secrets",
+            lambda engine: engine.secrets.move_to(level, passphrase, unprotected=unprotected),
+        )
 
     def _on_delete(self) -> None:
         self._run("Deleting", partial(_delete, self._chosen()))
@@ -283,7 +288,7 @@ class SecretsDialog(QDialog):
 
     def _on_delete_all(self) -> None:
         self.alert.close_topic("ask")
-        self._run("Deleting", _reset)
+        self._run("Deleting", lambda engine: engine.secrets.reset())
 
 
 class SecretStorageForm(QWidget):
@@ -422,39 +427,10 @@ def _line(secret: StoredSecret) -> QTreeWidgetItem:
     return item
 
 
-# Requests to the secret store: coroutines that run on the engine's loop.
+async def _state(engine: Engine) -> SecretsState:
+    return engine.secrets.state or await engine.secrets.inspect()
 
 
-async def _state(secrets: Secrets) -> SecretsState:
-    return secrets.state or await secrets.inspect()
-
-
-def _stored(secrets: Secrets) -> Coroutine[Any, Any, tuple[StoredSecret, ...]]:
-    return secrets.stored()
-
-
-def _open(secrets: Secrets) -> Coroutine[Any, Any, SecretsState]:
-    return secrets.open()
-
-
-def _lock(secrets: Secrets) -> Coroutine[Any, Any, None]:
-    return secrets.lock()
-
-
-def _reset(secrets: Secrets) -> Coroutine[Any, Any, None]:
-    return secrets.reset()
-
-
-def _unlock(passphrase: str, secrets: Secrets) -> Coroutine[Any, Any, None]:
-    return secrets.unlock(passphrase)
-
-
-def _move_to(
-    level: StorageKind, passphrase: str, unprotected: bool, secrets: Secrets
-) -> Coroutine[Any, Any, None]:
-    return secrets.move_to(level, passphrase, unprotected=unprotected)
-
-
-async def _delete(names: list[str], secrets: Secrets) -> None:
+async def _delete(names: list[str], engine: Engine) -> None:
     for name in names:
-        await secrets.delete(name)
+        await engine.secrets.delete(name)

@@ -129,8 +129,10 @@ class SettingsDialog(QDialog):
     async def _load(self, *, is_first: bool = False) -> None:
         """Load the values; changes that the user makes meanwhile win."""
         save_count = self._save_count
-        values = await self._bridge.ask_settings(lambda settings: settings.values())
-        locations = await self._bridge.ask_settings(lambda settings: settings.locations()) if is_first else {}
+        values = await self._bridge.ask(lambda engine: engine.settings_store.values())
+        locations = (
+            await self._bridge.ask(lambda engine: engine.settings_store.locations()) if is_first else {}
+        )
         if not shiboken6.isValid(self):
             return
         if locations:
@@ -161,7 +163,7 @@ class SettingsDialog(QDialog):
 
     async def _save(self, setting: Setting, value: JSON) -> None:
         try:
-            await self._bridge.ask_settings(lambda settings: settings.set(setting.id, value))
+            await self._bridge.ask(lambda engine: engine.settings_store.set(setting.id, value))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -172,7 +174,7 @@ class SettingsDialog(QDialog):
             self._save_count += 1
             self._last_saved[setting.id] = self._save_count
             self._saving[setting.id] -= 1
-        values = await self._bridge.ask_settings(lambda settings: settings.values())
+        values = await self._bridge.ask(lambda engine: engine.settings_store.values())
         # The user may have chosen another value meanwhile.
         if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
             row.show_value(values[setting.id])

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from functools import partial
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import shiboken6
 from PySide6.QtCore import Qt, Signal
@@ -21,12 +23,14 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONError, to_wire
 from inspector.config.calls.variables import is_name
 from inspector.config.json_file import read_exactly
-from inspector.engine.calls.library import CallLibrary
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 _NAME_WIDTH = 180
 
@@ -80,7 +84,7 @@ class VariablesDialog(QDialog):
         return row
 
     async def _load(self) -> None:
-        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        folders = await self._bridge.ask(lambda engine: engine.calls.saved())
         if not shiboken6.isValid(self):
             return  # closed meanwhile
         for folder in folders:
@@ -110,7 +114,7 @@ class VariablesDialog(QDialog):
     async def _load_values(self) -> None:
         folder: Path | None = self.folder.currentData()
         self._folder_path = folder
-        values = await self._bridge.ask_calls(lambda calls: calls.variable_values(folder))
+        values = await self._bridge.ask(lambda engine: engine.calls.variable_values(folder))
         if not shiboken6.isValid(self):
             return  # closed meanwhile
         for row in tuple(self.rows):
@@ -145,11 +149,7 @@ class VariablesDialog(QDialog):
     async def _save(self, typed: dict[str, JSON]) -> None:
         folder: Path | None = self.folder.currentData()
         try:
-            for name in self._before.keys() - typed.keys():
-                await self._bridge.ask_calls(partial(_remove, name, folder))
-            for name, value in typed.items():
-                if name not in self._before or self._before[name] != value:
-                    await self._bridge.ask_calls(partial(_set, name, value, folder))
+            await self._bridge.ask(partial(_save, folder, self._before, typed))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -198,12 +198,15 @@ class VariablesDialog(QDialog):
         )
 
 
-async def _set(name: str, value: JSON, folder: Path | None, calls: CallLibrary) -> None:
-    await calls.set_variable(name, value, folder)
-
-
-async def _remove(name: str, folder: Path | None, calls: CallLibrary) -> None:
-    await calls.remove_variable(name, folder)
+async def _save(
+    folder: Path | None, before: Mapping[str, JSON], now: Mapping[str, JSON], engine: Engine
+) -> None:
+    """Save the variables that changed. Raises UserError."""
+    for name in before.keys() - now.keys():
+        await engine.calls.remove_variable(name, folder)
+    for name, value in now.items():
+        if name not in before or before[name] != value:
+            await engine.calls.set_variable(name, value, folder)
 
 
 class VariableRow(QWidget):

@@ -329,7 +329,9 @@ class ValueCompleter(QObject):
         # "context.arguments": the values already chosen for the others.
         others = {other: value for other, value in self._form.strings().items() if other != name}
         try:
-            completion = await self._bridge.complete(self._server, self._ref, name, text, others)
+            completion = await self._bridge.ask(
+                lambda engine: engine.client(self._server).complete(self._ref, name, text, others)
+            )
         except LensError as exc:
             self._form.set_note(name, f"No completions: {exc}")
             return

@@ -67,12 +67,12 @@ class FeatureLists(QObject):
     async def _fetch(self, server: str, kind: str) -> Sequence[Feature]:
         match kind:
             case "tools":
-                return (await self._bridge.list_tools(server)).items
+                return (await self._bridge.ask(lambda engine: engine.list_tools(server))).items
             case "resources":
-                return (await self._bridge.list_resources(server)).items
+                return (await self._bridge.ask(lambda engine: engine.list_resources(server))).items
             case "templates":
-                return (await self._bridge.list_resource_templates(server)).items
-        return (await self._bridge.list_prompts(server)).items
+                return (await self._bridge.ask(lambda engine: engine.list_resource_templates(server))).items
+        return (await self._bridge.ask(lambda engine: engine.list_prompts(server))).items
 
     def _on_list_changed(self, server: str, capability: str) -> None:
         self._drop(server, [kind for kind in CAPABILITIES if CAPABILITIES[kind] == capability])

@@ -10,7 +10,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QFont, QResizeEvent, QShowEvent
 from PySide6.QtWidgets import QFrame, QHBoxLayout, QScrollArea, QVBoxLayout, QWidget
 
-from inspector.engine.servers.discovered_servers import ServerDiscovery
 from inspector.engine.servers.views import DiscoveryReport
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import PasteBox
@@ -152,16 +151,14 @@ class WelcomePanel(QWidget):
 
     def _scan(self) -> None:
         self._bridge.start_when_attached(
-            "search for servers", self._bridge.ask_found(lambda found: found.scan())
+            "search for servers", self._bridge.ask(lambda engine: engine.discovery.scan())
         )
 
     async def _load(self) -> None:
         """Load what was found before the panel was created, and where."""
-
-        async def last(found: ServerDiscovery) -> tuple[DiscoveryReport, Path]:
-            return found.report, found.folder
-
-        report, folder = await self._bridge.ask_found(last)
+        report, folder = await self._bridge.ask(
+            lambda engine: (engine.discovery.report, engine.discovery.folder)
+        )
         if shiboken6.isValid(self):
             self._folder = folder
             self.show_report(self.report or report)

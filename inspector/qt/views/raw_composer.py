@@ -130,9 +130,11 @@ class RawComposer(QWidget):
     async def _send(self, view: ServerView, raw: bytes, split: bool) -> None:
         try:
             if self.ids.index() == _NEW_ID and has_id(raw):
-                raw = with_new_id(raw, await self._bridge.next_id(view.name))
+                raw = with_new_id(raw, await self._bridge.ask(lambda engine: engine.next_id(view.name)))
             resent_of = self.resent_of()
-            outcome = await self._bridge.send_raw(view.name, raw, resent_of=resent_of, split=split)
+            outcome = await self._bridge.ask(
+                lambda engine: engine.send_raw(view.name, raw, resent_of=resent_of, split=split)
+            )
         except UserError as exc:
             self._show_failure(exc, raw)
             return
@@ -160,7 +162,11 @@ class RawComposer(QWidget):
 
     def _on_connect(self) -> None:
         if self._view is not None:
-            self._bridge.connect_server(self._view.name)
+            name = self._view.name
+            self._bridge.start(
+                f"connect {name}",
+                self._bridge.ask(lambda engine: engine.servers.connector.connect_soon(name)),
+            )
 
     def _on_compact_and_send(self) -> None:
         self.compact.setChecked(True)
@@ -345,7 +351,7 @@ class RawResponse(QWidget):
             self._stack.explain("empty", "arrow-out", "Sent", _no_response_text(log, row))
         else:
             try:
-                pretty = await self._bridge.pretty(log, row)
+                pretty = await self._bridge.ask(lambda engine: engine.pretty(log, row))
             except UserError as exc:
                 if generation == self._generation:
                     self._stack.explain("failed", "", "Could not be read", exc.summary, exc.next_step)

@@ -180,7 +180,7 @@ class ResultView(QWidget):
     async def _read(self, outcome: CallOutcome) -> CallResult:
         if outcome.kind is OutcomeKind.RPC_ERROR:
             return CallResult()
-        return await self._bridge.work(read_result, outcome.response)
+        return await self._bridge.ask(lambda engine: engine.work(read_result, outcome.response))
 
     def _show_status(self, outcome: CallOutcome) -> None:
         self.badge.set_text(outcome.kind.value, _TONES[outcome.kind])
@@ -255,7 +255,9 @@ class ResultView(QWidget):
 
     async def _check(self, outcome: CallOutcome, output_schema: JSON) -> None:
         generation = self._generation
-        check = await self._bridge.check_output(outcome.response, output_schema)
+        check = await self._bridge.ask(
+            lambda engine: engine.tool_caller.check_output(outcome.response, output_schema)
+        )
         if generation == self._generation:
             self._show_check(check)
             self.checked.emit(check)

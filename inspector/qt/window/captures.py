@@ -116,7 +116,7 @@ class CaptureDocks(QObject):
                 self.run_job(f"Opening {_short(path.name)}", partial(self._open, path))
 
     async def _open(self, path: Path, on_progress: OnProgress) -> None:
-        self._show(await self._bridge.ask_captures(lambda captures: captures.open(path, on_progress)))
+        self._show(await self._bridge.ask(lambda engine: engine.captures.open(path, on_progress)))
 
     def _show(self, capture: Capture) -> None:
         title = _short(capture.title)
@@ -150,8 +150,8 @@ class CaptureDocks(QObject):
 
     async def _close(self, capture: Capture) -> None:
         if capture.log.notes_changed:
-            await self._bridge.ask_captures(lambda captures: captures.save_notes(capture))
-        await self._bridge.ask_captures(lambda captures: captures.close(capture))
+            await self._bridge.ask(lambda engine: engine.captures.save_notes(capture))
+        await self._bridge.ask(lambda engine: engine.captures.close(capture))
 
     def _save_notes_later(self, opened: OpenedCapture) -> None:
         """Save marks and comments to the file soon after they were made."""
@@ -159,7 +159,7 @@ class CaptureDocks(QObject):
         capture = opened.capture
 
         def save() -> None:
-            work = self._bridge.ask_captures(lambda captures: captures.save_notes(capture))
+            work = self._bridge.ask(lambda engine: engine.captures.save_notes(capture))
             self._bridge.start("save notes", work, opened.panel)
 
         timer.timeout.connect(save)
@@ -196,11 +196,11 @@ class CaptureDocks(QObject):
         """Save a copy of an open capture, or of the running one; call `then` when it is complete."""
 
         async def write(on_progress: OnProgress) -> None:
-            ask = self._bridge.ask_captures
+            ask = self._bridge.ask
             if opened is None:
-                await ask(lambda captures: captures.save_running(path, on_progress))
+                await ask(lambda engine: engine.captures.save_running(path, on_progress))
             else:
-                await ask(lambda captures: captures.save(opened.capture, path, on_progress))
+                await ask(lambda engine: engine.captures.save(opened.capture, path, on_progress))
             if then is not None:
                 then()
 
@@ -226,8 +226,8 @@ class CaptureDocks(QObject):
         self, log: TrafficLog, rows: Sequence[int], format: ExportFormat, masking: Masker, path: Path
     ) -> None:
         async def write(on_progress: OnProgress) -> None:
-            done = await self._bridge.ask_captures(
-                lambda captures: captures.export(log, rows, format, masking, path, on_progress)
+            done = await self._bridge.ask(
+                lambda engine: engine.captures.export(log, rows, format, masking, path, on_progress)
             )
             self.reported.emit(_as_text(done))
 
@@ -292,7 +292,7 @@ class CaptureNotices(QObject):
         self._bridge.start("interrupted captures", self._offer_interrupted())
 
     async def _offer_interrupted(self) -> None:
-        found = await self._bridge.ask_captures(lambda captures: captures.interrupted())
+        found = await self._bridge.ask(lambda engine: engine.captures.interrupted())
         if found:
             self._offer(found)
 
@@ -317,7 +317,7 @@ class CaptureNotices(QObject):
 
     async def _settle(self, offered: list[Path], chosen: Path | None) -> None:
         for path in offered:
-            await self._bridge.ask_captures(lambda captures: captures.mark_offered(path))  # noqa: B023
+            await self._bridge.ask(lambda engine: engine.captures.mark_offered(path))  # noqa: B023
         if chosen is not None:
             self.open_requested.emit(chosen)
 

@@ -104,7 +104,7 @@ class CommandPalette(QObject):
         from inspector.qt.models.all_features import CAPABILITIES
         from inspector.qt.models.palette import calls_in, saved_items, saved_key
 
-        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        folders = await self._bridge.ask(lambda engine: engine.calls.saved())
         calls = calls_in(folders)
         self._saved = {saved_key(call): call for call in calls}
         if self.popup is popup:

@@ -293,7 +293,11 @@ class Commands(QObject):
 
     def _connect(self) -> None:
         if (view := self._window.current_view()) is not None:
-            self._bridge.connect_server(view.name)
+            self._start_connecting(view.name)
+
+    def _start_connecting(self, name: str) -> None:
+        work = self._bridge.ask(lambda engine: engine.servers.connector.connect_soon(name))
+        self._bridge.start(f"connect {name}", work)
 
     def _continue_as(self) -> None:
         if (view := self._window.current_view()) is not None:
@@ -301,8 +305,8 @@ class Commands(QObject):
 
     async def _set_continue_as(self, view: ServerView) -> None:
         name, version = view.name, view.continue_as
-        await self._bridge.ask_servers(lambda servers: servers.set_continue_as(name, version))
-        self._bridge.connect_server(name)
+        await self._bridge.ask(lambda engine: engine.servers.set_continue_as(name, version))
+        await self._bridge.ask(lambda engine: engine.servers.connector.connect_soon(name))
 
     def _reopen_stream(self) -> None:
         if (view := self._window.current_view()) is not None:
@@ -310,14 +314,16 @@ class Commands(QObject):
 
     async def _try_to_reopen(self, name: str) -> None:
         try:
-            await self._bridge.ask_servers(lambda servers: servers.get(name).session.reopen_stream())
+            await self._bridge.ask(lambda engine: engine.servers.get(name).session.reopen_stream())
         except UserError as exc:
             text = f"Could not reconnect the stream of {one_line(name)}: {exc.summary}"
             raise UserError(text, exc.next_step) from exc
 
     def _wait_longer(self) -> None:
         if (view := self._window.current_view()) is not None:
-            self._bridge.wait_longer(view.name)
+            name = view.name
+            work = self._bridge.ask(lambda engine: engine.servers.connector.wait_longer(name))
+            self._bridge.start(f"wait for {name}", work)
 
     def _open_drift(self) -> None:
         if (view := self._window.current_view()) is not None:
@@ -331,11 +337,13 @@ class Commands(QObject):
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():
             if view.status not in (*UP_STATUSES, ServerStatus.DISABLED):
-                self._bridge.connect_server(view.name)
+                self._start_connecting(view.name)
 
     def _disconnect(self) -> None:
         if (view := self._window.current_view()) is not None:
-            self._bridge.start(f"disconnect {view.name}", self._bridge.disconnect_server(view.name))
+            name = view.name
+            work = self._bridge.ask(lambda engine: engine.servers.connector.disconnect(name))
+            self._bridge.start(f"disconnect {name}", work)
 
     def _rerun(self) -> None:
         workspace = self._window.workspace()
@@ -350,7 +358,7 @@ class Commands(QObject):
 
     async def _set_enabled(self, name: str, enabled: bool) -> None:
         try:
-            await self._bridge.set_enabled(name, enabled)
+            await self._bridge.ask(lambda engine: engine.servers.set_enabled(name, enabled))
         except UserError:
             if shiboken6.isValid(self._window):
                 self.update(self._window.current_view())  # the click has toggled the check mark

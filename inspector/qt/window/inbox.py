@@ -111,7 +111,8 @@ class InboxController(QObject):
 
     async def _show(self, panel: InboxPanel, inbox_id: int) -> None:
         if not panel.show_request(inbox_id):
-            await self._bridge.inbox_requests()  # a new panel has requested its own just before
+            # A new panel has requested its own just before.
+            await self._bridge.ask(lambda engine: engine.inbox.inbox_requests())
             panel.show_request(inbox_id)
 
     def _on_toast_clicked(self, inbox_id: int) -> None:

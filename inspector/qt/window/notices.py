@@ -34,7 +34,6 @@ from inspector.qt.models.servers import server_list_changes_text
 from inspector.qt.theme import Theme
 
 if TYPE_CHECKING:
-    from inspector.engine.servers.registry import ServerRegistry
     from inspector.qt.dialogs.drift import DriftDialog
     from inspector.qt.dialogs.servers.server_list_changes import ServerListChangesDialog
     from inspector.qt.window.main_window import MainWindow
@@ -77,10 +76,9 @@ class ServerListNotice(QObject):
         self._dialog.activateWindow()
 
     async def _show_message(self, diff: ServerListDiff) -> None:
-        async def name(servers: ServerRegistry) -> str:
-            return servers.server_list.path.name if servers.server_list is not None else "The server list"
-
-        file = await self._bridge.ask_servers(name)
+        file = await self._bridge.ask(
+            lambda engine: saved.path.name if (saved := engine.servers.server_list) else "The server list"
+        )
         if shiboken6.isValid(self._window):
             text = f"{one_line(file)} changed on disk: {server_list_changes_text(diff)}."
             self._window.strips.show_message(_SERVER_LIST, text, self._show, "accent", self._dismiss)
@@ -120,7 +118,7 @@ class DoctorNotice(QObject):
 
     async def _check(self, server: str) -> None:
         try:
-            await self._bridge.ask_doctor(lambda doctor: doctor.check_after_failure(server))
+            await self._bridge.ask(lambda engine: engine.doctor.check_after_failure(server))
         except UserError:
             return  # removed meanwhile
 

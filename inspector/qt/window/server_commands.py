@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from inspector.config.servers.entries import Entry
     from inspector.engine.server_view import ServerView
     from inspector.engine.servers.lifecycle import Removed
-    from inspector.engine.servers.registry import ServerRegistry
     from inspector.protocol.types import Tool
     from inspector.qt.dialogs.servers.add_server import AddServerDialog
     from inspector.qt.dialogs.servers.edit_server import EditServerDialog
@@ -124,7 +123,7 @@ class ServerCommands(QObject):
     async def _edit(self, view: ServerView) -> None:
         from inspector.qt.dialogs.servers.edit_server import EditServerDialog
 
-        draft = await self._bridge.ask_servers(lambda servers: servers.draft(view.name))
+        draft = await self._bridge.ask(lambda engine: engine.servers.draft(view.name))
         if not shiboken6.isValid(self._window):
             return
         if (dialog := self._editing.get(view.name)) is None:  # one per server: two would conflict
@@ -137,12 +136,12 @@ class ServerCommands(QObject):
         dialog.activateWindow()
 
     async def _duplicate(self, view: ServerView) -> None:
-        copy = await self._bridge.ask_servers(lambda servers: servers.duplicate(view.name))
+        copy = await self._bridge.ask(lambda engine: engine.servers.duplicate(view.name))
         if shiboken6.isValid(self._window):
             self._window.servers.choose(copy.name)
 
     async def _remove(self, view: ServerView) -> None:
-        removed = await self._bridge.ask_servers(lambda servers: servers.removals.remove(view.name))
+        removed = await self._bridge.ask(lambda engine: engine.servers.removals.remove(view.name))
         self._put_removed(removed, monotonic() + removed.seconds)
 
     def _on_undo(self) -> None:
@@ -154,7 +153,7 @@ class ServerCommands(QObject):
 
     async def _restore(self, removed: Removed, until: float) -> None:
         try:
-            view = await self._bridge.ask_servers(lambda servers: servers.removals.undo(removed.id))
+            view = await self._bridge.ask(lambda engine: engine.servers.removals.undo(removed.id))
         except UserError:
             self._put_removed(removed, until)  # the obstacle can be removed, and undo tried again
             raise
@@ -191,10 +190,7 @@ class ServerCommands(QObject):
         await self._copy_exported(view, fragment)
 
     async def _copy_exported(self, view: ServerView, make: Callable[[Entry], Exported]) -> None:
-        async def run(servers: ServerRegistry) -> Exported:
-            return make(servers.entry(view.name))
-
-        exported = await self._bridge.ask_servers(run)
+        exported = make(await self._bridge.ask(lambda engine: engine.servers.entry(view.name)))
         if shiboken6.isValid(self._window):
             self._copy(exported.text, *exported.notes)
 
@@ -253,13 +249,12 @@ class AddServerCommands(QObject):
         from inspector.config.foreign.paste import read_pasted
         from inspector.config.foreign.reader import read_config_text
 
-        async def run(servers: ServerRegistry) -> bool:
-            try:
-                return bool(await asyncio.to_thread(lambda: read_pasted(read_config_text(path))))
-            except ConfigError:
-                return False
-
-        return await self._bridge.ask_servers(run)
+        try:
+            return await self._bridge.ask(
+                lambda engine: asyncio.to_thread(lambda: bool(read_pasted(read_config_text(path))))
+            )
+        except ConfigError:
+            return False
 
     def _names(self) -> list[str]:
         return [view.name for view in self._window.servers.model.views()]

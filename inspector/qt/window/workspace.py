@@ -289,11 +289,9 @@ class Workspace(QWidget):
 
     def _make_auth(self) -> LoginPanel:
         from inspector.qt.link_opener import LinkOpener
-        from inspector.qt.panels.login.login_actions import EngineLoginActions
         from inspector.qt.panels.login.panel import LoginPanel
 
-        login_actions = EngineLoginActions(self._bridge, self.view.name)
-        panel = LoginPanel(self._bridge, self.view.name, login_actions, LinkOpener(), self._theme)
+        panel = LoginPanel(self._bridge, self.view.name, LinkOpener(), self._theme)
         self._put("auth", panel)
         panel.row_requested.connect(self.row_requested)
         panel.set_view(self.view)

@@ -57,7 +57,7 @@ def test_notice_bar_shows_the_latest_notice_counts_earlier_ones_and_closes_on_cl
     notices = lens.window.notices
     assert not notices.isVisible()
     lens.server_list.write_text("{not json")
-    lens.run(lens.app.bridge.load())
+    lens.ask(lambda engine: engine.servers.load())
     lens.until(notices.isVisible)
     assert "is not valid JSON" in notices.text()
     lens.app.bridge.problem_found.emit("<b>Second</b>")

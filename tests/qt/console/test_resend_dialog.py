@@ -182,7 +182,7 @@ def test_request_from_a_capture_goes_to_the_server_the_user_picks(lens: Lens, is
         response = json.loads(dialog.response.text.shown_text())
         assert json.loads(response["result"]["got"])["method"] == "x/y"
         assert not lens.app.bridge.log.resent()
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("second")))
+    lens.ask(lambda engine: engine.servers.remove("second"))
     lens.until(lambda: dialog.server.count() == 1)
     source.deleteLater()
 

@@ -59,4 +59,4 @@ def read(lens: Lens, panel: ResourcesPanel, uri: str = "") -> ReadResult:
 
 def read_aside(lens: Lens, uri: str) -> None:
     """Read a resource without the panel, to trigger an effect in the server."""
-    lens.run(lens.app.bridge.read_resource("features", uri))
+    lens.ask(lambda engine: engine.read_resource("features", uri))

@@ -35,7 +35,7 @@ def rows(panel: AllFeaturesPanel) -> list[tuple[str, str]]:
 def connect(lens: Lens, *entries: Any) -> None:
     for entry in entries:
         lens.add(entry)
-        lens.app.bridge.connect_server(entry.name)
+        lens.ask(lambda engine: engine.servers.connector.connect_soon(entry.name))  # noqa: B023
         lens.wait_for(entry.name, ServerStatus.CONNECTED)
 
 
@@ -110,9 +110,9 @@ def test_list_follows_servers_that_connect_disconnect_and_change(lens: Lens) -> 
     panel = opened(lens, 1)
     connect(lens, scripted("two", tools=[tool("add")]))
     lens.until(lambda: rows(panel) == [("grows", "one"), ("add", "two")])
-    lens.run(lens.app.bridge.disconnect_server("one"))
+    lens.ask(lambda engine: engine.servers.connector.disconnect("one"))
     lens.until(lambda: rows(panel) == [("add", "two")])
-    lens.run(lens.app.bridge.disconnect_server("two"))
+    lens.ask(lambda engine: engine.servers.connector.disconnect("two"))
     lens.until(lambda: "No connected servers" in visible_text(panel))
 
 

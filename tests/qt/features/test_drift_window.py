@@ -118,7 +118,7 @@ def test_keeping_the_baseline_hides_the_banner_until_something_else_changes(lens
     lens.until(lambda: not strip(lens))
     (file,) = (lens.folder / "baselines").glob("*.json")
     assert json.loads(file.read_text())["lists"]["tools"] == [ECHO, grows]
-    lens.run(lens.app.bridge.call_tool("srv", "grows", {}, lambda progress: None))
+    lens.ask(lambda engine: engine.call_tool("srv", "grows", {}))
     lens.until(lambda: "1 tool added" in strip(lens))
 
 
@@ -126,7 +126,7 @@ def test_dialog_updates_while_it_is_open(lens: Lens) -> None:
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     connect(lens, POISONED, grows, before=[ECHO, grows])
     dialog = review(lens)
-    lens.run(lens.app.bridge.call_tool("srv", "grows", {}, lambda progress: None))
+    lens.ask(lambda engine: engine.call_tool("srv", "grows", {}))
     lens.until(lambda: dialog.model.rowCount() == 2)
     assert dialog.title.text() == "echo", "the selection stays"
 
@@ -153,7 +153,7 @@ def test_workspace_opened_later_shows_the_changes_too(lens: Lens) -> None:
     lens.choose("other")
     views: list[object] = []
     lens.app.bridge.drift_changed.connect(views.append)
-    lens.app.bridge.connect_server("srv")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("srv"))
     lens.until(lambda: views)
     lens.choose("srv")
     assert strip(lens)

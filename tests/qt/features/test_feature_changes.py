@@ -134,11 +134,11 @@ def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) ->
     tools = [{"name": "alters"}, {"name": "keeps"}, {"name": "last", "description": "Before."}]
     panel = lens.connect(scripted(tools=tools))
     panel.choose("last")
-    lens.run(lens.app.bridge.call_tool("scripted", "alters", {}, lambda event: None))
+    lens.ask(lambda engine: engine.call_tool("scripted", "alters", {}))
     lens.until(lambda: panel.change_strip.text("tools").endswith("1 changed (last)."))
     assert "Another." in visible_text(panel.call_view.head)
     assert panel.list.currentIndex().data() == "last"
-    lens.run(lens.app.bridge.call_tool("scripted", "drops", {}, lambda event: None))
+    lens.ask(lambda engine: engine.call_tool("scripted", "drops", {}))
     lens.until(lambda: "1 removed (last)" in panel.change_strip.text("tools"))
     assert not panel.list.currentIndex().isValid()
     assert "last" in visible_text(panel.call_view.head), "the selected item stays"
@@ -163,7 +163,7 @@ def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, 
     if era == "2026-07-28":
         text = "notifications/subscriptions/acknowledged"
         lens.until(lambda: any(each.method == text for each in lens.records()))
-    lens.run(lens.app.bridge.call_tool("demo", "toggle_bonus_tool", {}, lambda event: None))
+    lens.ask(lambda engine: engine.call_tool("demo", "toggle_bonus_tool", {}))
     lens.until(lambda: panel.model.total > before)
     lens.until(lambda: "added (" in panel.change_strip.text("tools"))
     assert panel.list.currentIndex().data() == "echo"

@@ -217,7 +217,7 @@ def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looke
     form = panel.call_view.arguments.form
     for tool, changes in (("grows", "1 added (new_10000)."), ("alters", "1 changed (tool_09999).")):
         looked_at.clear()
-        lens.run(lens.app.bridge.call_tool("scripted", tool, {}, lambda event: None))
+        lens.ask(lambda engine: engine.call_tool("scripted", tool, {}))  # noqa: B023
         lens.until(partial(_reports, panel, changes))
         assert panel.list.currentIndex().data() == "tool_05000"
         assert panel.call_view.arguments.form is form, "the form of an unchanged tool is reused"

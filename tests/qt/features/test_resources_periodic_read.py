@@ -177,7 +177,7 @@ def test_periodic_read_over_http_sees_a_change_on_a_stateless_server(
     panel = open_resources(lens, http_demo)
     read_at_interval(lens, panel, "demo://counter")
     assert panel.contents.content.text.shown_text() == "0"
-    lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
+    lens.ask(lambda engine: engine.call_tool("demo", "bump_counter", {}))
     lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
     assert panel.contents.content.text.shown_text() == "1"
     panel.periodic_read.stop()

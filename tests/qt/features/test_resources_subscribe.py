@@ -45,7 +45,7 @@ def test_subscribing_works_on_a_stateless_server(lens: Lens) -> None:
 
 def test_subscribing_works_on_a_stateless_http_server(lens: Lens, http_demo: HttpEntry) -> None:
     panel = _subscribe(lens, http_demo)
-    view = lens.run(lens.app.bridge.view("demo"))
+    view = lens.ask(lambda engine: engine.servers.get("demo").view)
     assert view.negotiated is not None
     assert (view.transport, view.negotiated.revision.date) == ("http", "2026-07-28")
     with lens.bot.waitSignal(panel.contents.shown, timeout=TIMEOUT):
@@ -66,7 +66,7 @@ def _subscribe(lens: Lens, entry: Entry) -> ResourcesPanel:
     wanted = {"resourceSubscriptions": ["demo://counter"]}
     lens.until(lambda: wanted.items() <= lens.sent("subscriptions/listen")[-1]["notifications"].items())  # type: ignore[union-attr]
     lens.until(lambda: "demo://counter" in _acknowledged(lens))
-    lens.run(lens.app.bridge.call_tool("demo", "bump_counter", {}, lambda event: None))
+    lens.ask(lambda engine: engine.call_tool("demo", "bump_counter", {}))
     lens.until(lambda: panel.lists.resources.mark_of("demo://counter") == "changed")
     return panel
 

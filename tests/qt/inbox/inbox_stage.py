@@ -81,7 +81,7 @@ class InboxStage:
 
     def call(self, server: str = "asking", tool: str = "ask", **arguments: JSON) -> asyncio.Task[CallOutcome]:
         """Start a call in the background."""
-        work = self.lens.app.bridge.call_tool(server, tool, arguments, lambda progress: None)
+        work = self.lens.app.bridge.ask(lambda engine: engine.call_tool(server, tool, arguments))
         return asyncio.get_running_loop().create_task(work)
 
     def replies(self, call: asyncio.Task[CallOutcome]) -> Any:

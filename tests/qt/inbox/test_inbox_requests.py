@@ -168,7 +168,7 @@ def test_request_of_a_removed_server_stays_readable_in_the_global_inbox(lens: Le
     only.show_request(only.model.open_requests[0].id)
     only.deleteLater()
     QCoreApplication.sendPostedEvents(only, QEvent.Type.DeferredDelete)
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("asking")))
+    lens.ask(lambda engine: engine.servers.remove("asking"))
     stage.wait_for(0)
     assert stage.panel.show_request(stage.earlier()[0].id)
     assert "Still there?" in stage.text()

@@ -238,7 +238,7 @@ def test_invalid_json_is_not_sent(lens: Lens) -> None:
 def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Echo", kind=RuleKind.ECHO)
-    lens.run(lens.app.bridge.ask_reply_rules(lambda rules: rules.save([echo])))
+    lens.ask(lambda engine: engine.reply_rules.save([echo]))
     call = stage.call(ask=[sampling("2 + 2?")])
     stage.wait_for(1)
     section = stage.sampling()
@@ -276,7 +276,7 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
 def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Echo", kind=RuleKind.ECHO)
-    lens.run(lens.app.bridge.ask_reply_rules(lambda rules: rules.save([echo])))
+    lens.ask(lambda engine: engine.reply_rules.save([echo]))
     call = stage.call(ask=[sampling("Hello")])
     stage.wait_for(1)
     section = stage.sampling()
@@ -295,7 +295,7 @@ def test_draft_that_was_cleared_leaves_no_mark(lens: Lens) -> None:
 def test_automatic_reply_is_marked(lens: Lens) -> None:
     stage = InboxStage(lens)
     echo = ReplyRule(id="1", name="Parrot", kind=RuleKind.ECHO, is_on=True)
-    lens.run(lens.app.bridge.ask_reply_rules(lambda rules: rules.save([echo])))
+    lens.ask(lambda engine: engine.reply_rules.save([echo]))
     call = stage.call(ask=[sampling("Hello")])
     assert stage.replies(call)[0]["content"]["text"] == "Hello"
     lens.until(lambda: stage.earlier())

@@ -46,7 +46,7 @@ def begin(lens: Lens, tool: str = "asks", arguments: JSONObject | None = None) -
 
 def call_directly(lens: Lens, server: str, tool: str) -> None:
     """Call a tool without the tools panel."""
-    lens.run(lens.app.bridge.call_tool(server, tool, {}, lambda progress: None))
+    lens.ask(lambda engine: engine.call_tool(server, tool, {}))
     lens.settle()
 
 
@@ -122,9 +122,9 @@ def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
 def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
     lens.connect(requesting_server("one"))
     lens.add(requesting_server("two"))
-    lens.app.bridge.connect_server("two")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("two"))
     lens.until(lambda: lens.view("two").negotiated is not None)
-    call = lens.app.bridge.call_tool("two", "asks", {}, lambda progress: None)
+    call = lens.app.bridge.ask(lambda engine: engine.call_tool("two", "asks", {}))
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "two") == 1)
     assert "two" not in lens.window.workspaces
@@ -161,12 +161,12 @@ def test_server_activity_does_not_leave_the_global_inbox(lens: Lens) -> None:
     lens.add(scripted("two"))
     lens.choose("one")
     lens.do("app.inbox")
-    lens.app.bridge.connect_server("one")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("one"))
     lens.until(lambda: lens.view("one").negotiated is not None)
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("one")))
+    lens.ask(lambda engine: engine.servers.remove("one"))
     lens.until(lambda: lens.window.servers.model.row_of("one") is None)
     assert inboxes(lens).overall.isVisible()
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("two")))
+    lens.ask(lambda engine: engine.servers.remove("two"))
     lens.until(lambda: lens.window.servers.model.row_of("two") is None)
     assert inboxes(lens).overall.isVisible()
     lens.add(scripted("three"))
@@ -244,7 +244,7 @@ def test_requests_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> Non
 def test_visible_request_needs_no_toast_and_no_banner(lens: Lens) -> None:
     lens.connect(requesting_server("one"))
     lens.window.show_tab("inbox")
-    call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
+    call = lens.app.bridge.ask(lambda engine: engine.call_tool("one", "asks", {}))
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: lens.workspace.inbox.count == 1)
     assert not inboxes(lens).toasts.isVisible()
@@ -369,7 +369,7 @@ def test_pending_call_says_so_and_links_to_its_request(lens: Lens) -> None:
 def test_request_of_another_call_is_not_shown_above_this_one(lens: Lens) -> None:
     panel = lens.connect(requesting_server("one"))
     lens.window.show_tab("tools")
-    call = lens.app.bridge.call_tool("one", "asks", {}, lambda progress: None)
+    call = lens.app.bridge.ask(lambda engine: engine.call_tool("one", "asks", {}))
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "one") == 1)
     assert not panel.call_view.pending_strip.isVisible(), "no call is running"

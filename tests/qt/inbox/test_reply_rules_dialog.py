@@ -12,7 +12,6 @@ from inspector.base.json.values import JSONObject
 from inspector.config.reply_rules import RuleKind
 from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
-from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.inbox.views import Reply, RequestItem
 from inspector.protocol.revisions import R4
 from inspector.qt.dialogs.inbox.reply_kinds import ACCEPTED, ERROR, RAW, TEXT
@@ -50,10 +49,8 @@ def opened(lens: Lens, count: int = 0) -> ReplyRulesDialog:
 
 
 def ask(lens: Lens, method: str = "sampling/createMessage", params: JSONObject = SAMPLING) -> Reply | None:
-    async def run(rules: ReplyRules) -> Reply | None:
-        return await rules.reply("demo", RequestItem("", method, params), R4)
-
-    return lens.run(lens.app.bridge.ask_reply_rules(run))
+    request = RequestItem("", method, params)
+    return lens.ask(lambda engine: engine.reply_rules.reply("demo", request, R4))
 
 
 def choose(dialog: ReplyRulesDialog, number: int) -> None:
@@ -192,31 +189,24 @@ def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> No
     lens.press("Store key", dialog)
     lens.until(lambda: saved(lens)[0]["endpoint"].get("key") == "answers/endpoint/m")
     lens.until(lambda: not page.key.text())
-    stored = lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m")))
+    stored = lens.ask(lambda engine: engine.secrets.get("answers/endpoint/m"))
     assert stored == "sk-hidden-1234"
     assert "sk-hidden" not in (lens.folder / "answers.json").read_text()
     assert "sk-hidden" not in visible_text(dialog)
     assert "Stored" in page.key.placeholderText()
     lens.press("Delete key", dialog)
     lens.until(lambda: not saved(lens)[0]["endpoint"].get("key"))
-    assert lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m"))) is None
+    assert lens.ask(lambda engine: engine.secrets.get("answers/endpoint/m")) is None
 
 
 def test_api_key_of_a_permanently_removed_rule_is_deleted(lens: Lens) -> None:
-    async def put(secrets: Any) -> None:
-        await secrets.put("answers/endpoint/m", "sk-old")
-
-    lens.run(lens.app.bridge.ask_secrets(put))
+    lens.ask(lambda engine: engine.secrets.put("answers/endpoint/m", "sk-old"))
     write(lens, {"id": "m", "kind": "endpoint", "name": "M", "endpoint": {"key": "answers/endpoint/m"}})
     dialog = opened(lens, 1)
     dialog.remove_action.trigger()
     lens.until(lambda: saved(lens) == [])
     dialog.close()
-    lens.until(
-        lambda: (
-            lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("answers/endpoint/m"))) is None
-        )
-    )
+    lens.until(lambda: lens.ask(lambda engine: engine.secrets.get("answers/endpoint/m")) is None)
 
 
 def test_unencrypted_url_is_warned_about(lens: Lens) -> None:
@@ -304,7 +294,7 @@ def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     within.setValue(45)
     path = lens.folder / "preferences.json"
     lens.until(lambda: path.exists() and json.loads(path.read_text()).get("inbox") == {"timeout": 45})
-    assert lens.run(lens.app.bridge.ask_inbox(lambda inbox: inbox.reply_timeout)) == 45
+    assert lens.ask(lambda engine: engine.inbox.reply_timeout) == 45
     dialog.close()
     again = opened(lens)
     lens.until(lambda: again.timeout.seconds.value() == 45)

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Mapping
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any, cast
 
 from PySide6.QtCore import QObject, QUrl, Signal
@@ -52,74 +53,77 @@ REFRESH = "refresh-7c1f0a9b8d7e6f5a4b3c"
 
 
 class RecordedActions:
-    """Login actions that record their calls and do nothing; `error` is raised by each."""
+    """Logins that record their calls and do nothing; `error` is raised by each. Also the saved options."""
 
     def __init__(self) -> None:
         self.calls: list[tuple[Any, ...]] = []
         self.error: UserError | None = None
-        self.tokens: TokenInfo | None = None
+        self.token: TokenInfo | None = None
+        self.options = self
         self.saved_settings = OAuthSettings()
         self.saved_options = Overrides()
 
-    async def login(self) -> LoginView | None:
+    def view(self, server: str) -> LoginView | None:
         return None
 
-    async def token(self) -> TokenInfo | None:
-        return self.tokens
+    async def tokens(self, server: str) -> TokenInfo | None:
+        return self.token
 
-    async def start(self, overrides: Overrides, *, runs_to_end: bool) -> None:
-        self._record("start", overrides, runs_to_end)
-
-    async def settings(self) -> OAuthSettings:
+    def settings(self, server: str) -> OAuthSettings:
         return self.saved_settings
 
-    async def options(self) -> Overrides:
+    async def of(self, server: str) -> Overrides:
         return self.saved_options
 
-    async def save_options(self, options: Overrides) -> None:
+    async def save(self, server: str, options: Overrides) -> None:
         self._record("save_options", options)
 
-    async def save_settings(self, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
+    async def set_auth(self, server: str, settings: OAuthSettings, secrets: Mapping[str, str]) -> None:
         self._record("save_settings", settings, dict(secrets))
 
-    async def next(self) -> None:
+    async def start(self, server: str, overrides: Overrides) -> None:
+        self._record("start", overrides)
+
+    async def next(self, server: str) -> None:
         self._record("next")
 
-    async def run(self) -> None:
+    async def run(self, server: str) -> None:
         self._record("run")
 
-    async def run_to(self, step: StepId) -> None:
+    async def run_to(self, server: str, step: StepId) -> None:
         self._record("run_to", step)
 
-    async def retry(self) -> None:
+    async def retry(self, server: str) -> None:
         self._record("retry")
 
-    async def back(self, step: StepId) -> None:
+    async def back(self, server: str, step: StepId) -> None:
         self._record("back", step)
 
-    async def edit(self, request: LoginRequest | None) -> None:
+    def edit(self, server: str, request: LoginRequest | None) -> None:
         self._record("edit", request)
 
-    async def cancel(self) -> None:
+    def cancel(self, server: str) -> None:
         self._record("cancel")
 
-    async def submit_callback_url(self, url: str) -> None:
+    def submit_callback_url(self, server: str, url: str) -> None:
         self._record("submit callback URL", url)
 
-    async def allow_hosts(self, is_allowed: bool, requested: LoginPrompt | None) -> None:
+    async def allow_hosts(self, server: str, is_allowed: bool, requested: LoginPrompt | None) -> None:
         self._record("allow_hosts", is_allowed, requested)
 
-    async def set_client(self, client_id: str, secret: str, requested: LoginPrompt | None) -> None:
+    async def set_client(
+        self, server: str, client_id: str, secret: str, requested: LoginPrompt | None
+    ) -> None:
         self._record("set_client", client_id, secret, requested)
 
-    async def refresh(self) -> None:
+    async def refresh(self, server: str) -> None:
         self._record("refresh")
 
-    async def log_out(self) -> str:
+    async def log_out(self, server: str) -> str:
         self._record("log_out")
         return "The tokens were revoked."
 
-    async def delete_tokens(self) -> None:
+    async def delete_tokens(self, server: str) -> None:
         self._record("delete_tokens")
 
     def _record(self, *call: Any) -> None:
@@ -133,6 +137,14 @@ class _Bridge(QObject):
 
     login_changed = Signal(object)
     tokens_changed = Signal(str)
+
+    def __init__(self, actions: RecordedActions) -> None:
+        super().__init__()
+        self._engine = SimpleNamespace(logins=actions, servers=actions)
+
+    async def ask(self, work: Callable[[Any], Any]) -> Any:
+        result = work(self._engine)
+        return await result if isinstance(result, Coroutine) else result
 
     def start_when_attached(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         self.start(name, work)
@@ -151,15 +163,14 @@ class LoginStage:
     def __init__(self, theme: Theme | None = None, actions: RecordedActions | None = None) -> None:
         self.actions = actions or RecordedActions()
         self.opened: list[str] = []
-        self.bridge = _Bridge()
-        self.panel = LoginPanel(
-            cast(Bridge, self.bridge), "notes", self.actions, LinkOpener(self._open), theme or Theme(ICONS)
-        )
+        self.bridge = _Bridge(self.actions)
+        bridge = cast(Bridge, self.bridge)
+        self.panel = LoginPanel(bridge, "notes", LinkOpener(self._open), theme or Theme(ICONS))
         self.panel.set_view(server_view())
 
     def set_token(self, token: TokenInfo | None) -> None:
         """Change the server's tokens and notify the panel."""
-        self.actions.tokens = token
+        self.actions.token = token
         self.bridge.tokens_changed.emit("notes")
 
     def _open(self, url: QUrl) -> bool:

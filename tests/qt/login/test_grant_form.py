@@ -210,7 +210,7 @@ def demo() -> Iterator[LoginDemo]:
 
 
 def stored(lens: Lens) -> list[str]:
-    return [one.name for one in lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.stored()))]
+    return [one.name for one in lens.ask(lambda engine: engine.secrets.stored())]
 
 
 def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Lens, demo: LoginDemo) -> None:
@@ -325,7 +325,7 @@ def test_workload_sends_its_jwt_from_a_file(lens: Lens, demo: LoginDemo) -> None
 def test_grant_secrets_are_deleted_with_their_server(lens: Lens, demo: LoginDemo) -> None:
     lens.add(HttpEntry(name="notes", url=demo.url))
     settings = OAuthSettings(grant="wif", assertion=SecretRef("login/notes/assertion"))
-    lens.run(lens.app.bridge.set_auth("notes", settings, {"login/notes/assertion": "ey.ey.x"}))
+    lens.ask(lambda engine: engine.servers.set_auth("notes", settings, {"login/notes/assertion": "ey.ey.x"}))
     assert stored(lens) == ["login/notes/assertion"]
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.remove("notes")))
+    lens.ask(lambda engine: engine.servers.remove("notes"))
     assert stored(lens) == []

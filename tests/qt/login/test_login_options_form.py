@@ -52,7 +52,7 @@ def test_previous_choices_are_restored(qtbot: QtBot) -> None:
     assert stage.panel.options.overrides() == CHOSEN
     assert stage.actions.calls == []
     stage.panel.controls.begin.trigger()
-    assert stage.actions.calls == [("start", CHOSEN, False)]
+    assert stage.actions.calls == [("start", CHOSEN)]
 
 
 def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: LoginStage) -> None:

@@ -80,7 +80,7 @@ def test_login_can_be_started_before_there_is_one(stage: LoginStage) -> None:
     assert "No login yet" in visible_text(stage.panel)
     stage.panel.controls.begin.trigger()
     stage.panel.controls.log_in.trigger()
-    assert stage.actions.calls == [("start", Overrides(), False), ("start", Overrides(), True)]
+    assert stage.actions.calls == [("start", Overrides()), ("start", Overrides()), ("run",)]
 
 
 def test_server_that_needs_a_login_says_so_with_the_reason(stage: LoginStage) -> None:
@@ -411,7 +411,7 @@ def test_options_become_overrides_of_the_next_login(stage: LoginStage) -> None:
         redirect_port=4321,
         extras=(("prompt", "login"), ("audience", "x")),
     )
-    assert stage.actions.calls == [("start", expected, False)]
+    assert stage.actions.calls == [("start", expected)]
     options.reset_action.trigger()
     assert options.overrides() == Overrides()
 

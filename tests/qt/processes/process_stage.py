@@ -27,7 +27,7 @@ class ProcessStage:
 
     def save(self, tool: str, **more: Any) -> SavedCall:
         call = SavedCall(f"Call of {tool}", tool, SERVER, is_regression=True, **more)
-        return self.lens.run(self.lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
+        return self.lens.ask(lambda engine: engine.calls.save(call))
 
     def start(self, *watch: str, **responses: str | int) -> ProcessPanel:
         """Connect, and go to the Process tab."""

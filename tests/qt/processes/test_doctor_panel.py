@@ -154,7 +154,7 @@ def test_automatic_checks_can_be_disabled(lens: Lens) -> None:
     lens.do("server.connect")
     lens.wait_for("broken", ServerStatus.FAILED)
     lens.settle()
-    assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("broken"))) is None
+    assert lens.ask(lambda engine: engine.doctor.latest("broken")) is None
 
 
 @pytest.mark.usefixtures("checks_failed_servers")
@@ -163,10 +163,10 @@ def test_background_server_is_not_checked(lens: Lens) -> None:
     lens.add(faulty("other"))
     lens.choose("broken")
     lens.choose("other")
-    lens.app.bridge.connect_server("broken")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("broken"))
     lens.until(lambda: lens.view("broken").status is ServerStatus.FAILED)
     lens.settle()
-    assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("broken"))) is None
+    assert lens.ask(lambda engine: engine.doctor.latest("broken")) is None
 
 
 def test_certificate_is_trusted_after_confirmation_and_the_server_then_works(
@@ -180,7 +180,7 @@ def test_certificate_is_trusted_after_confirmation_and_the_server_then_works(
         assert "SHA-256" in finding.evidence.text()
         finding.apply_action.trigger()
         assert "compare the fingerprint" in finding.confirmation.text("trust")
-        assert lens.run(lens.app.bridge.ask_doctor(lambda doctor: doctor.latest("web"))) is panel.report
+        assert lens.ask(lambda engine: engine.doctor.latest("web")) is panel.report
         finding.trust_action.trigger()
         lens.until(lambda: panel.summary.text() == "Everything works.")
 

@@ -159,7 +159,7 @@ def test_call_is_saved_as_a_regression_call_and_opened_from_the_panel(
 
 def test_saved_calls_dialog_marks_regression_calls(lens: Lens, stage: ProcessStage, tmp_path: Path) -> None:
     call = SavedCall("Of any", "one")
-    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(call)))
+    lens.ask(lambda engine: engine.calls.save(call))
     stage.save("one")
     stage.start(one="first")
     lens.do("call.manage")
@@ -279,7 +279,7 @@ def test_call_from_a_project_folder_is_shown_before_it_runs(
 ) -> None:
     project = tmp_path / "checkout"
     project.mkdir()
-    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.add_folder(project)))
+    lens.ask(lambda engine: engine.calls.add_folder(project))
     pulled = {"server": SERVER, "tool": "one", "watch": True, "arguments": {"path": "/etc"}}
     (project / "pulled.json").write_text(json.dumps(pulled))
     panel = stage.start("*.py", one="first")

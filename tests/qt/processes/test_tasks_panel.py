@@ -42,8 +42,8 @@ def open_tasks(lens: Lens, design: str, file: Path | None = None) -> TasksPanel:
 def call(lens: Lens, tool: str, **arguments: int) -> None:
     """Call a tool as a task, as the Tools panel does."""
     bridge = lens.app.bridge
-    work = bridge.call("tasks", ToolCall(tool, {**arguments}, as_task=True), lambda event: None)
-    bridge.start(f"call {tool}", work)
+    call = ToolCall(tool, {**arguments}, as_task=True)
+    bridge.start(f"call {tool}", bridge.ask(lambda engine: engine.tool_caller.call_for_user("tasks", call)))
 
 
 def until(lens: Lens, panel: TasksPanel, status: TaskStatus, row: int = 0) -> TaskView:

@@ -47,7 +47,7 @@ def test_command_is_added_connected_selected_saved_and_still_there_after_a_resta
     second = make_lens()
 
     def scan() -> None:
-        second.run(second.app.bridge.load())
+        second.ask(lambda engine: engine.servers.load())
         second.until(lambda: second.window.servers.model.rowCount() == 1)
         assert second.view("mine").status is ServerStatus.IDLE
 

@@ -48,7 +48,7 @@ def names(lens: Lens) -> list[str]:
 
 
 def stored(lens: Lens, name: str) -> str | None:
-    return lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get(name)))
+    return lens.ask(lambda engine: engine.secrets.get(name))
 
 
 def drop_of(path: Path) -> tuple[QDropEvent, QMimeData]:

@@ -233,7 +233,7 @@ def test_folder_can_be_picked(lens: Lens, tmp_path: Path) -> None:
 
 
 def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: Lens) -> None:
-    lens.run(lens.app.bridge.save_server(scripted()))
+    lens.ask(lambda engine: engine.servers.save_with_secrets(scripted(), {}))
     lens.until(lambda: lens.window.servers.model.row_of("scripted") is not None)
     lens.choose("scripted")
     lens.workspace.show_tab("client")

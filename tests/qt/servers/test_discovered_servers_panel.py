@@ -33,7 +33,7 @@ def local(*more: str, **members: object) -> JSONObject:
 
 
 def open_panel(lens: Lens) -> DiscoveredServersPanel:
-    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
+    lens.ask(lambda engine: engine.discovery.scan())
     lens.until(lambda: not lens.window.servers.discovered.isHidden())
     QTest.mouseClick(lens.window.servers.discovered, Qt.MouseButton.LeftButton)
     panel = lens.window.discovered_servers

@@ -29,7 +29,7 @@ REMOTE = HttpEntry(name="remote", url="https://mcp.example.com/mcp", headers={"X
 
 def open_dialog(lens: Lens) -> ExportServersDialog:
     for entry in (FILES, REMOTE):
-        lens.run(lens.app.bridge.save_server(entry))
+        lens.ask(lambda engine: engine.servers.save_with_secrets(entry, {}))  # noqa: B023
     lens.until(lambda: lens.window.servers.model.rowCount() == 2)
     lens.choose("files")
     lens.do("server.export")

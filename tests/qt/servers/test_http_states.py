@@ -20,11 +20,11 @@ def http_server(lens: Lens, **orders: Fault) -> Iterator[FaultServer]:
     server = FaultServer()
     for key, fault in orders.items():
         server.order(key, fault)
-    lens.run(lens.app.bridge.ask_servers(lambda servers: server.__aenter__()))
+    lens.ask(lambda engine: server.__aenter__())
     try:
         yield server
     finally:
-        lens.run(lens.app.bridge.ask_servers(lambda servers: server.stop()))
+        lens.ask(lambda engine: server.stop())
 
 
 def add(lens: Lens, server: FaultServer, **headers: str) -> None:

@@ -42,7 +42,7 @@ def test_source_of_the_path_is_shown_for_a_command(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     lens.choose("broken")
     assert "as MCP Lens was started" in visible_text(lens.workspace.overview)
-    lens.run(lens.app.bridge.ask_settings(lambda store: store.set("connections.serverPath", "/opt/x")))
+    lens.ask(lambda engine: engine.settings_store.set("connections.serverPath", "/opt/x"))
     lens.until(lambda: "custom, from Settings" in visible_text(lens.workspace.overview))
 
 
@@ -108,7 +108,7 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
     overview = lens.workspace.overview
     assert overview.alert.text("outdated") == ""
     changed = replace(entry, env={"NEW": "1"})
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.update("one", changed)))
+    lens.ask(lambda engine: engine.servers.update("one", changed))
     lens.until(lambda: overview.alert.text("outdated"))
     pid = lens.view("one").pid
     lens.do("view.overview")

@@ -145,7 +145,7 @@ def test_secret_header_goes_into_the_store_and_only_its_name_into_the_file(lens:
     press_save(lens, dialog)
     assert saved(lens)["remote"]["headers"] == {"X-API-Key": {"ref": "header/remote/X-API-Key"}}
     assert "s3cret-marker" not in lens.server_list.read_text()
-    stored = lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get("header/remote/X-API-Key")))
+    stored = lens.ask(lambda engine: engine.secrets.get("header/remote/X-API-Key"))
     assert stored == "s3cret-marker"
     again = open_dialog(lens, "remote")
     shown = again.form.editors["headers"]
@@ -172,7 +172,7 @@ def test_renaming_keeps_the_position_and_the_secrets(lens: Lens) -> None:
     assert list(saved(lens)) == ["one", "elsewhere", "three"]
     ref = saved(lens)["elsewhere"]["headers"]
     assert ref == {"Authorization": {"ref": "header/elsewhere/Authorization"}}
-    get = lens.app.bridge.ask_secrets(lambda secrets: secrets.get("header/elsewhere/Authorization"))
+    get = lens.app.bridge.ask(lambda engine: engine.secrets.get("header/elsewhere/Authorization"))
     assert lens.run(get) == "Bearer abc"
     lens.until(lambda: lens.workspace.view.name == "elsewhere")
 
@@ -316,7 +316,7 @@ def test_return_in_a_field_saves(lens: Lens) -> None:
 
 def configure(lens: Lens, entry: Entry, secrets: dict[str, str] | None = None) -> None:
     """Configure the server elsewhere in the app."""
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.update(entry.name, entry, secrets)))
+    lens.ask(lambda engine: engine.servers.update(entry.name, entry, secrets))
 
 
 def test_external_changes_during_editing_are_not_overwritten(lens: Lens) -> None:
@@ -326,7 +326,7 @@ def test_external_changes_during_editing_are_not_overwritten(lens: Lens) -> None
     dialog.form.editors["notes"].changed.emit()
     env: dict[str, str | SecretRef] = {"KEY": SecretRef("env/one/KEY"), "MODE": "fast"}
     configure(lens, StdioEntry(name="one", command="x", env=env), {"env/one/KEY": "k3y"})
-    lens.run(lens.app.bridge.ask_servers(lambda servers: servers.set_enabled("one", False)))
+    lens.ask(lambda engine: engine.servers.set_enabled("one", False))
     theirs = saved(lens)["one"]
     press_save(lens, dialog)
     assert saved(lens)["one"] == {**theirs, "notes": "mine"}

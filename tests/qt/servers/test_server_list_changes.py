@@ -18,8 +18,7 @@ def change(lens: Lens, edit: Callable[[dict[str, Any]], object]) -> None:
     document = json.loads(lens.server_list.read_text())
     edit(document["mcpServers"])
     lens.server_list.write_text(json.dumps(document))
-    engine = lens.app.thread.engine
-    lens.run(lens.app.bridge.on_engine(engine.server_list_watch.reload()))
+    lens.ask(lambda engine: engine.server_list_watch.reload())
     lens.settle()
 
 
@@ -109,13 +108,12 @@ def test_broken_file_is_reported_until_fixed_and_disables_nothing(lens: Lens) ->
     lens.choose("one")
     whole = lens.server_list.read_text()
     lens.server_list.write_text(whole[:-4])
-    engine = lens.app.thread.engine
-    lens.run(lens.app.bridge.on_engine(engine.server_list_watch.reload()))
+    lens.ask(lambda engine: engine.server_list_watch.reload())
     lens.until(lambda: "is not valid JSON" in lens.window.notices.text())
     lens.actions["server.enable"].trigger()
     lens.until(lambda: lens.actions["server.enable"].isChecked())
     assert lens.view("one").status is ServerStatus.IDLE
     assert "before" not in visible_text(lens.window.notices), "the same problem counts once"
     lens.server_list.write_text(whole)
-    lens.run(lens.app.bridge.on_engine(engine.server_list_watch.reload()))
+    lens.ask(lambda engine: engine.server_list_watch.reload())
     lens.until(lambda: not lens.window.notices.isVisible())

@@ -30,7 +30,7 @@ def headers(lens: Lens, server: str) -> object:
 
 
 def stored(lens: Lens, name: str) -> str | None:
-    return lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get(name)))
+    return lens.ask(lambda engine: engine.secrets.get(name))
 
 
 def open_add(lens: Lens, address: str) -> AddServerDialog:
@@ -43,7 +43,9 @@ def open_add(lens: Lens, address: str) -> AddServerDialog:
 
 def keep_plain(lens: Lens, **headers: str) -> None:
     names = {name.replace("_", "-"): value for name, value in headers.items()}
-    lens.run(lens.app.bridge.save_server(HttpEntry(name="mine", url=URL, headers=names)))
+    lens.ask(
+        lambda engine: engine.servers.save_with_secrets(HttpEntry(name="mine", url=URL, headers=names), {})
+    )
     lens.settle()
     lens.choose("mine")
 
@@ -127,7 +129,7 @@ def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens
 
 @pytest.mark.usefixtures("keychain")
 def test_secrets_are_not_moved_into_memory_and_the_dialog_says_why(lens: Lens) -> None:
-    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.move_to(StorageKind.MEMORY)))
+    lens.ask(lambda engine: engine.secrets.move_to(StorageKind.MEMORY))
     keep_plain(lens, Authorization=f"Bearer {SECRET}")
     lens.do("server.secrets")
     dialog = lens.dialog(ServerSecretsDialog)
@@ -142,7 +144,7 @@ def test_secrets_are_not_moved_into_memory_and_the_dialog_says_why(lens: Lens) -
 def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
     refers = {"mcpServers": {"mine": {"url": URL, "headers": {"X-Key": {"ref": "header/mine/X-Key"}}}}}
     lens.server_list.write_text(json.dumps(refers))
-    lens.run(lens.app.bridge.load())
+    lens.ask(lambda engine: engine.servers.load())
     lens.settle()
     lens.choose("mine")
     lens.do("server.connect")
@@ -166,7 +168,7 @@ def entry_of(lens: Lens, server: str = "mine") -> dict[str, Any]:
 def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Lens) -> None:
     show = "import sys; print(sys.argv[1:], file=sys.stderr)"
     entry = StdioEntry(name="mine", command=sys.executable, args=("-c", show, "--token", SECRET))
-    lens.run(lens.app.bridge.save_server(entry))
+    lens.ask(lambda engine: engine.servers.save_with_secrets(entry, {}))
     lens.settle()
     lens.choose("mine")
     assert "1 secret as plain text: argument --token" in lens.workspace.overview.alert.text("secrets")
@@ -190,7 +192,7 @@ def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Le
 def test_url_and_proxy_secrets_are_moved_and_can_be_entered_again(lens: Lens) -> None:
     network = NetworkSettings(proxy=f"http://ann:{SECRET}@127.0.0.1:9")
     entry = HttpEntry(name="mine", url=f"{URL}?api_key={SECRET}&page=1", network=network)
-    lens.run(lens.app.bridge.save_server(entry))
+    lens.ask(lambda engine: engine.servers.save_with_secrets(entry, {}))
     lens.settle()
     lens.choose("mine")
     lens.do("server.secrets")

@@ -18,7 +18,7 @@ from tests.qt.window.test_window import CONTROLS, is_part, spoken
 
 def scan(lens: Lens) -> WelcomePanel:
     """Search for servers, as at the end of the startup."""
-    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
+    lens.ask(lambda engine: engine.discovery.scan())
     lens.until(lambda: "welcome" in vars(lens.window))
     panel = lens.window.welcome
     lens.until(lambda: panel.isVisible() and panel.report is not None)
@@ -101,7 +101,7 @@ def test_removing_the_last_server_brings_the_welcome_page_back(lens: Lens) -> No
 
 def test_window_with_servers_has_no_welcome_page(project: Path, lens: Lens) -> None:
     lens.add(scripted("one"))
-    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
+    lens.ask(lambda engine: engine.discovery.scan())
     lens.settle()
     assert "welcome" not in vars(lens.window)
     assert lens.workspace.view.name == "one"

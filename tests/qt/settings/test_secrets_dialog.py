@@ -62,11 +62,11 @@ def failing(monkeypatch: pytest.MonkeyPatch) -> FailingKeychain:
 
 
 def put(lens: Lens, name: str = NAME, value: str = VALUE, *, in_memory: bool = False) -> None:
-    lens.run(lens.app.bridge.ask_secrets(lambda each: each.put(name, value, in_memory=in_memory)))
+    lens.ask(lambda engine: engine.secrets.put(name, value, in_memory=in_memory))
 
 
 def get(lens: Lens, name: str = NAME) -> str | None:
-    return lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.get(name)))
+    return lens.ask(lambda engine: engine.secrets.get(name))
 
 
 def state(lens: Lens) -> SecretsState:
@@ -320,7 +320,7 @@ def test_status_bar_shows_where_secrets_are_stored_once_there_are_any(
     shown.click()
     dialog = lens.dialog(SecretsDialog)
     settle(lens, dialog)
-    lens.run(lens.app.bridge.ask_secrets(lambda secrets: secrets.reset()))
+    lens.ask(lambda engine: engine.secrets.reset())
     lens.until(lambda: not shown.isVisible())
     assert not lens.window.statusBar().isVisible()
 

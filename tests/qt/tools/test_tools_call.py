@@ -202,7 +202,7 @@ def test_late_parse_of_a_big_result_does_not_replace_a_newer_one(lens: Lens) -> 
     lens.do("tool.call")
     lens.until(lambda: lens.actions["tool.call"].isEnabled())
     lens.call("echo", {"text": "newest"})
-    lens.run(lens.app.bridge.work(len, b"wait for the worker" + b" " * 300_000))
+    lens.ask(lambda engine: engine.work(len, b"wait for the worker" + b" " * 300_000))
     lens.settle()
     assert "newest" in panel.call_view.result.content.shown_text()
     assert len(lens.sent("tools/call")) == 2
@@ -217,13 +217,13 @@ def test_tool_without_a_schema_can_be_called(lens: Lens) -> None:
 def test_call_command_belongs_to_the_server_in_front(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
-    lens.run(lens.app.bridge.disconnect_server("one"))
+    lens.ask(lambda engine: engine.servers.connector.disconnect("one"))
     lens.wait_for("one", ServerStatus.IDLE)
     assert lens.workspace.view.name == "two"
     assert lens.actions["tool.call"].isEnabled(), "the end of another server's call disabled the command"
     lens.choose("one")
     assert not lens.actions["tool.call"].isEnabled()
-    lens.app.bridge.connect_server("two")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("two"))
     lens.until(lambda: len(lens.sent("initialize")) == 3)
     lens.wait_for("two", ServerStatus.CONNECTED)
     lens.settle()

@@ -173,7 +173,7 @@ def test_arguments_typed_but_not_sent_are_remembered_too(lens: Lens) -> None:
     lens.connect(scripted(tools=[tool("echo"), tool("other")]))
     put(lens, "only typed")
     lens.tools.choose("other")
-    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    history = lens.ask(lambda engine: engine.calls.history_of("scripted", "echo"))
     assert history.last_arguments() == {"text": "only typed"}
     assert history.calls == ()
 
@@ -251,13 +251,13 @@ def test_late_progress_is_not_shown_on_the_next_call(lens: Lens, monkeypatch: py
     panel = lens.connect(scripted(tools=[tool("echo"), tool("waits")]))
     view = panel.call_view
     received: list[Any] = []
-    call = lens.app.bridge.call
+    on_window = lens.app.bridge.on_window
 
-    def listening(server: str, what: Any, on_progress: Any, on_task: Any) -> Any:
-        received.append(on_progress)
-        return call(server, what, on_progress, on_task)
+    def listening(callback: Any) -> Any:
+        received.append(callback)
+        return on_window(callback)
 
-    monkeypatch.setattr(lens.app.bridge, "call", listening)
+    monkeypatch.setattr(lens.app.bridge, "on_window", listening)
     called(lens)
     panel.choose("waits")
     lens.do("tool.call")

@@ -83,7 +83,7 @@ def test_counts_are_shown_in_the_tooltip_and_the_overview(lens: Lens) -> None:
     tip = lens.window.servers.model.index(0).data(Qt.ItemDataRole.ToolTipRole)
     assert "connected · 2 tools" in tip
     assert "connected · 2 tools" in visible_text(lens.workspace.overview)
-    lens.run(lens.app.bridge.disconnect_server("s"))
+    lens.ask(lambda engine: engine.servers.connector.disconnect("s"))
     lens.until(lambda: not lens.view("s").counts)
 
 

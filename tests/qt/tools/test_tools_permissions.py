@@ -26,7 +26,7 @@ def _write(path: Path, **permissions: JSON) -> None:
 
 
 def _scan(lens: Lens) -> None:
-    lens.run(lens.app.bridge.ask_found(lambda found: found.scan()))
+    lens.ask(lambda engine: engine.discovery.scan())
 
 
 def test_rule_of_claude_code_is_shown_on_the_tool_with_its_file(settings: Path, lens: Lens) -> None:

@@ -28,7 +28,7 @@ def files(folder: Path) -> list[dict[str, Any]]:
 
 def saved(lens: Lens, name: str, folder: Path | None = None, **more: Any) -> SavedCall:
     call = SavedCall(name, "echo", "scripted", {"text": name}, **more)
-    return lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(call, folder)))
+    return lens.ask(lambda engine: engine.calls.save(call, folder))
 
 
 @pytest.fixture

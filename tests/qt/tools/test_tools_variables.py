@@ -31,7 +31,7 @@ def connected(lens: Lens, schema: dict[str, Any], **values: JSON) -> CallView:
 
 
 def set_variable(lens: Lens, name: str, value: JSON) -> None:
-    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.set_variable(name, value)))
+    lens.ask(lambda engine: engine.calls.set_variable(name, value))
 
 
 def put(lens: Lens, arguments: dict[str, Any]) -> CallView:
@@ -69,7 +69,7 @@ def test_variable_is_validated_by_its_value_in_a_number_list_map_and_union(lens:
     assert errors(view) == []
     sent = {"n": 7, "list": [1, 7], "map": {"k": True}, "either": 7, "whole": {"a": 1}}
     assert called(lens)["arguments"] == sent
-    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    history = lens.ask(lambda engine: engine.calls.history_of("scripted", "echo"))
     assert history.calls[0].arguments() == written, "saved with the variable"
 
 
@@ -140,7 +140,7 @@ def test_variables_are_shown_where_they_are_used_and_expanded_on_the_wire(lens: 
         dialog.save_action.trigger()
     lens.until(lambda: view.variables_bar.text() == "${city} = Lisbon")
     assert called(lens)["arguments"] == {"text": "to Lisbon"}
-    history = lens.run(lens.app.bridge.ask_calls(lambda calls: calls.history_of("scripted", "echo")))
+    history = lens.ask(lambda engine: engine.calls.history_of("scripted", "echo"))
     assert history.calls[0].arguments() == {"text": "to ${city}"}, "saved with the variable"
 
 

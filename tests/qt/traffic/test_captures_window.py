@@ -130,7 +130,7 @@ def test_dropped_captures_are_opened_and_other_files_rejected(lens: Lens) -> Non
 
 
 def test_saved_live_traffic_can_be_reopened_as_a_capture(lens: Lens) -> None:
-    lens.run(lens.app.bridge.ask_captures(lambda captures: captures.begin()))
+    lens.ask(lambda engine: engine.captures.begin())
     lens.connect(scripted())
     copy = lens.folder / "copy.mcpcap"
     lens.window.captures.save(None, copy)
@@ -266,7 +266,7 @@ def test_interrupted_capture_is_offered_once(lens: Lens, opens: bool) -> None:
     lens.press("Open capture" if opens else "Dismiss", lens.window.strips)
     if opens:
         lens.until(lambda: len(lens.window.captures.all) == 1)
-    lens.until(lambda: not lens.run(lens.app.bridge.ask_captures(lambda each: each.interrupted())))
+    lens.until(lambda: not lens.ask(lambda engine: engine.captures.interrupted()))
     assert lens.window.strips.text("interrupted") == ""
 
 
@@ -281,7 +281,7 @@ def test_paused_recording_says_why_until_it_resumes(lens: Lens) -> None:
 
 def pause_recording(lens: Lens) -> None:
     """Pause the recording, with rows that are only in memory."""
-    lens.run(lens.app.bridge.ask_captures(lambda captures: captures.begin()))
+    lens.ask(lambda engine: engine.captures.begin())
     (path,) = (lens.folder / "captures").glob("*.mcpcap")
     path.rename(lens.folder / "moved.mcpcap")
     lens.connect(scripted())

@@ -56,7 +56,7 @@ def test_secrets_are_masked_and_can_be_copied_on_purpose(lens: Lens) -> None:
 def test_huge_exchange_is_not_copied(lens: Lens) -> None:
     lens.connect(scripted())
     text = "x" * 700_000
-    lens.run(lens.app.bridge.call_tool("scripted", "echo", {"text": text}, lambda event: None))
+    lens.ask(lambda engine: engine.call_tool("scripted", "echo", {"text": text}))
     _choose(lens, "tools/call")
     lens.do("traffic.copy_json")
     assert "Export instead" in lens.window.notices.text()

@@ -151,7 +151,7 @@ def test_cancelled_wait_cancels_the_engine_task(lens: Lens) -> None:
         finally:
             ended.append("ended")
 
-    task = lens.app.bridge.start("wait", lens.app.bridge.on_engine(work()))
+    task = lens.app.bridge.start("wait", lens.app.bridge.ask(lambda engine: work()))
     lens.settle()
     task.cancel()
     lens.until(lambda: ended)
@@ -195,7 +195,7 @@ def test_background_task_error_is_logged_and_shown_in_the_window(lens: Lens, cra
     async def break_on_engine() -> None:
         logging.getLogger("inspector.somewhere").error("task failed", exc_info=raised("a bug of ours"))
 
-    lens.run(lens.app.bridge.on_engine(break_on_engine()))
+    lens.ask(lambda engine: break_on_engine())
     lens.until(lens.window.notices.isVisible)
     (report,) = crash_folder.glob("mcp-lens-*.txt")
     assert str(report) in lens.window.notices.text()

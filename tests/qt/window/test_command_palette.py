@@ -155,7 +155,7 @@ def test_palette_runs_commands_and_remembers_the_last_used(lens: Lens) -> None:
 def test_palette_finds_tools_of_servers_not_opened_yet(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.add(scripted("two", tools=[{"name": "only_here", "inputSchema": {"type": "object"}}]))
-    lens.app.bridge.connect_server("two")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("two"))
     lens.wait_for("two", ServerStatus.CONNECTED)
     assert "two" not in lens.window.workspaces
     popup = opened(lens)
@@ -245,7 +245,7 @@ def test_palette_finds_saved_calls_of_another_server(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.connect(scripted("two"))
     saved = SavedCall("Hello from one", "echo", "one", {"text": "hello"})
-    lens.run(lens.app.bridge.ask_calls(lambda calls: calls.save(saved)))
+    lens.ask(lambda engine: engine.calls.save(saved))
     popup = opened(lens)
     QTest.keyClicks(popup.line, "hello from")
     lens.until(lambda: rows(popup) == ["Hello from one"])
@@ -257,7 +257,7 @@ def test_palette_finds_saved_calls_of_another_server(lens: Lens) -> None:
 def test_lists_are_fetched_once_and_again_when_the_server_reports_a_change(lens: Lens) -> None:
     lens.connect(scripted("one"))
     lens.add(scripted("two", tools=[{"name": "only_here"}]))
-    lens.app.bridge.connect_server("two")
+    lens.ask(lambda engine: engine.servers.connector.connect_soon("two"))
     lens.wait_for("two", ServerStatus.CONNECTED)
     listed = len(lens.sent("tools/list"))
     for _ in range(2):

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import shiboken6
 from PySide6.QtCore import Qt, Signal
@@ -29,8 +29,7 @@ from PySide6.QtWidgets import (
 
 from inspector.base.errors import UserError
 from inspector.config.reply_rules import ReplyRule, RuleKind
-from inspector.engine.inbox.reply_rules import ReplyRules, RulesChangedElsewhere
-from inspector.engine.secrets import Secrets
+from inspector.engine.inbox.reply_rules import RulesChangedElsewhere
 from inspector.qt.bridge import Bridge
 from inspector.qt.dialogs.inbox.reply_rule_form import KIND_LABELS, ReplyRuleForm
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
@@ -41,6 +40,9 @@ from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 _LIST_WIDTH = 300
 _NAME_WIDTH = 170
@@ -176,8 +178,8 @@ class ReplyRulesDialog(QDialog):
         self._bridge.start(name, work, self)
 
     async def _load(self) -> None:
-        rules = await self._bridge.ask_reply_rules(lambda rules: rules.rules())
-        stored = await self._bridge.ask_secrets(lambda secrets: secrets.stored())
+        rules = await self._bridge.ask(lambda engine: engine.reply_rules.rules())
+        stored = await self._bridge.ask(lambda engine: engine.secrets.stored())
         if shiboken6.isValid(self):
             self._stored = frozenset(secret.name for secret in stored)
             self._rules, self._written = list(rules), rules
@@ -193,8 +195,8 @@ class ReplyRulesDialog(QDialog):
     async def _save(self) -> None:
         """Save until the file matches the rules, including changes made meanwhile."""
         try:
-            while (rules := tuple(self._rules)) != self._written:
-                await self._bridge.ask_reply_rules(partial(_save, rules, self._written))
+            while (rules := tuple(self._rules)) != (before := self._written):
+                await self._bridge.ask(lambda engine: engine.reply_rules.save(rules, instead_of=before))
                 self._written = rules
         except RulesChangedElsewhere as exc:
             if shiboken6.isValid(self):
@@ -213,7 +215,7 @@ class ReplyRulesDialog(QDialog):
         self.form.settle()
         keys = [rule.endpoint.key for _, rule in self._removed if rule.endpoint.key in self._stored]
         if keys:
-            self._bridge.start("delete keys", self._bridge.ask_secrets(partial(_delete_keys, keys)))
+            self._bridge.start("delete keys", self._bridge.ask(partial(_delete_keys, keys)))
         super().done(result)
 
     def choose_script(self) -> QFileDialog:
@@ -240,7 +242,7 @@ class ReplyRulesDialog(QDialog):
 
     async def _read_location(self, rule: ReplyRule) -> None:
         try:
-            position = await self._bridge.ask_reply_rules(lambda rules: rules.script_position(rule))
+            position = await self._bridge.ask(lambda engine: engine.reply_rules.script_position(rule))
         except UserError as exc:
             text = str(exc)
         else:
@@ -254,7 +256,7 @@ class ReplyRulesDialog(QDialog):
             self._start("restart a script", self._start_over(rule))
 
     async def _start_over(self, rule: ReplyRule) -> None:
-        await self._bridge.ask_reply_rules(lambda rules: rules.start_over(rule))
+        await self._bridge.ask(lambda engine: engine.reply_rules.start_over(rule))
         await self._read_location(rule)
 
     def _on_store_key(self) -> None:
@@ -265,7 +267,7 @@ class ReplyRulesDialog(QDialog):
 
     async def _store_key(self, name: str, value: str) -> None:
         try:
-            await self._bridge.ask_secrets(lambda secrets: secrets.put(name, value))
+            await self._bridge.ask(lambda engine: engine.secrets.put(name, value))
         except UserError as exc:
             self.alert.show_message("key", exc.summary, exc.next_step, tone="error")
             return
@@ -281,7 +283,7 @@ class ReplyRulesDialog(QDialog):
             self._start("delete a key", self._delete_key(rule.endpoint.key))
 
     async def _delete_key(self, name: str) -> None:
-        await self._bridge.ask_secrets(partial(_delete_keys, [name]))
+        await self._bridge.ask(lambda engine: engine.secrets.delete(name))
         self._stored -= {name}
         self.form.replace_endpoint_key("")
         self._update_key()
@@ -308,7 +310,7 @@ class ReplyRulesDialog(QDialog):
 
     async def _try(self, rule: ReplyRule) -> None:
         try:
-            attempt = await self._bridge.ask_reply_rules(lambda rules: rules.attempt(rule))
+            attempt = await self._bridge.ask(lambda engine: engine.reply_rules.attempt(rule))
         except UserError as exc:
             self.form.alert.show_message("try", exc.summary, exc.next_step, tone="wait")
         else:
@@ -377,13 +379,9 @@ class ReplyRulesDialog(QDialog):
         return holder
 
 
-async def _save(rules: tuple[ReplyRule, ...], before: tuple[ReplyRule, ...], store: ReplyRules) -> None:
-    await store.save(rules, instead_of=before)
-
-
-async def _delete_keys(names: list[str], secrets: Secrets) -> None:
+async def _delete_keys(names: list[str], engine: Engine) -> None:
     for name in names:
-        await secrets.delete(name)
+        await engine.secrets.delete(name)
 
 
 class ReplyRuleList(QTreeWidget):
@@ -476,7 +474,7 @@ class InboxTimeoutRow(QWidget):
         bridge.start_when_attached("load the Inbox timeout", self._load())
 
     async def _load(self) -> None:
-        timeout = await self._bridge.ask_inbox(lambda inbox: inbox.reply_timeout)
+        timeout = await self._bridge.ask(lambda engine: engine.inbox.reply_timeout)
         if shiboken6.isValid(self):
             self.seconds.setValue(max(1, round(timeout)) if timeout is not None else 0)
             self.seconds.setEnabled(True)
@@ -488,7 +486,7 @@ class InboxTimeoutRow(QWidget):
 
     async def _save(self, seconds: int) -> None:
         try:
-            await self._bridge.ask_inbox(lambda inbox: inbox.set_reply_timeout(seconds or None))
+            await self._bridge.ask(lambda engine: engine.inbox.set_reply_timeout(seconds or None))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise

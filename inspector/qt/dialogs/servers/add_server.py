@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Collection, Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import shiboken6
 from PySide6.QtCore import Qt, Signal
@@ -22,7 +23,6 @@ from inspector.base.units import plural
 from inspector.config.foreign.discovery import DiscoveredServer
 from inspector.config.foreign.paste import is_link, read_pasted
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
-from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.input_fields import CredentialFields, PasteBox
 from inspector.qt.forms.server.pasted_servers import PastedList, PastedServer, dropped_config_files
@@ -32,6 +32,9 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 _HINT = (
     "A command, a URL, an MCP client configuration or a fragment of it, “claude mcp add …”, or an "
@@ -154,13 +157,10 @@ class AddServerDialog(QDialog):
             self._show((), exc)
 
     async def _read_in_background(self, text: str) -> None:
-        async def read(servers: ServerRegistry) -> tuple[DiscoveredServer, ...]:
-            return await asyncio.to_thread(read_pasted, text)
-
         found: tuple[DiscoveredServer, ...] = ()
         problem = None
         try:
-            found = await self._bridge.ask_servers(read)
+            found = await self._bridge.ask(lambda engine: asyncio.to_thread(read_pasted, text))
         except ConfigError as exc:
             problem = exc
         if shiboken6.isValid(self) and self.address.text() == text:  # else the text has changed meanwhile
@@ -260,11 +260,8 @@ class AddServerDialog(QDialog):
     async def _read_file(self, path: Path) -> None:
         from inspector.config.foreign.reader import read_config_text
 
-        async def read(servers: ServerRegistry) -> str:
-            return await asyncio.to_thread(read_config_text, path)
-
         try:
-            text = await self._bridge.ask_servers(read)
+            text = await self._bridge.ask(lambda engine: asyncio.to_thread(read_config_text, path))
         except ConfigError as exc:
             if shiboken6.isValid(self):
                 message = f"{one_line(short_path(path))}: {exc.summary}"
@@ -319,17 +316,17 @@ class AddServerDialog(QDialog):
         """Check that all can be added, then add them one by one."""
         moves = any(server.moves_secrets for server in self.list.chosen())
 
-        async def check(servers: ServerRegistry) -> None:
+        async def check(engine: Engine) -> None:
             for entry, _ in chosen:
-                servers.require_new(entry.name)
+                engine.servers.require_new(entry.name)
             if moves:
-                await servers.secrets.require_lasting()
+                await engine.servers.secrets.require_lasting()
 
         added: list[Entry] = []
         try:
-            await self._bridge.ask_servers(check)
+            await self._bridge.ask(check)
             for entry, secrets in chosen:
-                await self._bridge.save_server(entry, secrets)
+                await self._bridge.ask(lambda engine: engine.servers.save_with_secrets(entry, secrets))  # noqa: B023
                 added.append(entry)
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
@@ -339,7 +336,7 @@ class AddServerDialog(QDialog):
         finally:
             for entry in added:
                 if connect and entry.enabled:
-                    self._bridge.connect_server(entry.name)
+                    await self._bridge.ask(lambda engine: engine.servers.connector.connect_soon(entry.name))  # noqa: B023
         if shiboken6.isValid(self):  # it may have been closed meanwhile
             self.added.emit(added[0].name)
             self.accept()

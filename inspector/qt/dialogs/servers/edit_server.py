@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 import shiboken6
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
@@ -14,13 +16,15 @@ from inspector.config.servers.entries import Entry
 from inspector.config.servers.entry_fields import merge_drafts
 from inspector.config.servers.placeholders import Names, names_in
 from inspector.config.servers.server_list import read_entry
-from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 from inspector.qt.forms.server.server_form import ServerForm
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 
 class EditServerDialog(QDialog):
@@ -117,9 +121,9 @@ class EditServerDialog(QDialog):
     async def _write(self, entry: Entry) -> None:
         secrets, draft, before = self.form.secrets(), self.form.draft, self._before
 
-        async def write(servers: ServerRegistry) -> None:
+        async def write(engine: Engine) -> None:
             """Merge into the current file: other windows and programs may change it during editing."""
-            now = await servers.draft(self._server)
+            now = await engine.servers.draft(self._server)
             merged, conflicts = merge_drafts(before, draft, now)
             if conflicts:
                 self._before = now  # the next save overwrites it
@@ -127,10 +131,10 @@ class EditServerDialog(QDialog):
                     f"Changed elsewhere while you were editing: {one_line(', '.join(conflicts))}.",
                     "Save again to overwrite those changes, or cancel and edit again.",
                 )
-            await servers.update(self._server, read_entry(entry.name, merged), secrets, merged)
+            await engine.servers.update(self._server, read_entry(entry.name, merged), secrets, merged)
 
         try:
-            await self._bridge.ask_servers(write)
+            await self._bridge.ask(write)
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise

@@ -39,7 +39,6 @@ from inspector.config.foreign.export import (
 )
 from inspector.config.json_file import write_bytes
 from inspector.config.servers.entries import Entry
-from inspector.engine.servers.registry import ServerRegistry
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -199,11 +198,9 @@ class ExportServersDialog(QDialog):
         self._task = self._bridge.start("export servers", self._show(names, format), self)
 
     async def _show(self, names: Sequence[str], format: _Format) -> None:
-        async def run(servers: ServerRegistry) -> Exported:
-            return format.write([servers.entry(name) for name in names])
-
         try:
-            exported = await self._bridge.ask_servers(run)
+            entries = await self._bridge.ask(lambda engine: [engine.servers.entry(name) for name in names])
+            exported = format.write(entries)
         except UserError as exc:
             self._explain("failed", "Export failed", exc.summary, exc.next_step)
             return

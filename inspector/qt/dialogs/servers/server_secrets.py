@@ -134,7 +134,7 @@ class ServerSecretsDialog(QDialog):
 
     async def _save(self, moved: list[str], values: dict[str, str]) -> None:
         try:
-            await self._bridge.set_secrets(self._server, moved, values)
+            await self._bridge.ask(lambda engine: engine.servers.set_secrets(self._server, moved, values))
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise

@@ -127,8 +127,8 @@ class CapturesDialog(QDialog):
 
     async def _load(self) -> None:
         self._stack.explain("loading", "", "Loading captures", "Reading the capture folder.")
-        self._limits = await self._bridge.ask_captures(lambda captures: captures.get_limits())
-        folder = await self._bridge.ask_captures(lambda captures: captures.get_folder())
+        self._limits = await self._bridge.ask(lambda engine: engine.captures.get_limits())
+        folder = await self._bridge.ask(lambda engine: engine.captures.get_folder())
         self._folder.setText(
             one_line(str(folder)) if folder is not None else "Captures are not saved in this session."
         )
@@ -140,7 +140,7 @@ class CapturesDialog(QDialog):
         await self._list()
 
     async def _list(self) -> None:
-        stored = await self._bridge.ask_captures(lambda captures: captures.stored())
+        stored = await self._bridge.ask(lambda engine: engine.captures.stored())
         self.list.clear()
         for capture in reversed(stored):
             self.list.addTopLevelItem(_line(capture))
@@ -171,7 +171,7 @@ class CapturesDialog(QDialog):
         self._show_error("")
         for path in paths:
             try:
-                await self._bridge.ask_captures(lambda captures: captures.delete(path))  # noqa: B023
+                await self._bridge.ask(lambda engine: engine.captures.delete(path))  # noqa: B023
             except UserError as exc:
                 self._show_error(str(exc))
         await self._list()
@@ -187,7 +187,7 @@ class CapturesDialog(QDialog):
     async def _apply(self, prefs: CapturePrefs) -> None:
         self._show_error("")
         try:
-            await self._bridge.ask_captures(lambda captures: captures.set_limits(prefs))
+            await self._bridge.ask(lambda engine: engine.captures.set_limits(prefs))
         except UserError as exc:
             self._show_error(str(exc))
         await self._list()

@@ -141,7 +141,7 @@ class ExportDialog(QDialog):
             self._task = None
 
     async def _scan(self, rows: Sequence[int]) -> None:
-        found = await self._bridge.ask_captures(lambda captures: captures.find_secrets(self._log, rows))
+        found = await self._bridge.ask(lambda engine: engine.captures.find_secrets(self._log, rows))
         if rows is self._rows:
             self._show(found)
 

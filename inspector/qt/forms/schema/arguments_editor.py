@@ -494,7 +494,8 @@ class SchemaValidator:
         self, schema: JSON, value: JSONObject, on_verdict: Callable[[ValidationResult], None]
     ) -> None:
         try:
-            verdict = await self._bridge.work_limited(validate_packed, pack(schema, value))
+            data = pack(schema, value)
+            verdict = await self._bridge.ask(lambda engine: engine.work_limited(validate_packed, data))
         except UserError as exc:
             verdict = ValidationResult(unchecked=exc.summary)
         except RecursionError:

@@ -170,7 +170,7 @@ async def compare_part(bridge: Bridge, left: Side, right: Side, part: Part, igno
     if max(left.log.kept(part.left), right.log.kept(part.right)) > MAX_BYTES:
         return await _compare_huge(left.log, part.left, right.log, part.right)
     data = pack(left.log.raw(part.left), right.log.raw(part.right), ignoring)
-    return await bridge.work(compare_packed, data)
+    return await bridge.ask(lambda engine: engine.work(compare_packed, data))
 
 
 def _one_sided(left: Side, right: Side, part: Part) -> Diff:

@@ -6,9 +6,9 @@ at the top.
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
+from collections.abc import Callable, Coroutine
 from pathlib import PurePath
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence, QResizeEvent
@@ -39,6 +39,9 @@ from inspector.qt.widgets.item_views import style_list
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
+
+if TYPE_CHECKING:
+    from inspector.engine.engine import Engine
 
 # When narrower, the switches and the JSON are stacked.
 _MIN_WIDE_WIDTH = 760
@@ -95,30 +98,31 @@ class ClientPanel(QWidget):
         self._choose(self._declared.with_member(path, value))
 
     def _on_apply_requested(self, capabilities: JSONObject) -> None:
-        self._send("declare", self._bridge.set_declared(self._server, exact_capabilities(capabilities)))
+        declared = exact_capabilities(capabilities)
+        self._send("declare", lambda engine: engine.servers.set_declared(self._server, declared))
 
     def _choose(self, declared: ClientCapabilities | None) -> None:
         self._declared = ALL if declared is None else declared
         self._show_declared()
-        self._send("declare", self._bridge.set_declared(self._server, declared))
+        self._send("declare", lambda engine: engine.servers.set_declared(self._server, declared))
 
     def _on_roots_changed(self, roots: tuple[str, ...]) -> None:
-        self._send("roots", self._bridge.set_roots(self._server, roots))
+        self._send("roots", lambda engine: engine.servers.set_roots(self._server, roots))
 
-    def _send(self, name: str, work: Coroutine[Any, Any, None]) -> None:
+    def _send(self, name: str, work: Callable[[Engine], Coroutine[Any, Any, None] | None]) -> None:
         self._sending += 1
         self._bridge.start(f"{name} {self._server}", self._send_and_update(work), self)
 
-    async def _send_and_update(self, work: Coroutine[Any, Any, None]) -> None:
+    async def _send_and_update(self, work: Callable[[Engine], Coroutine[Any, Any, None] | None]) -> None:
         """Send a change, then show the resulting state whether or not it failed. Raises UserError."""
         error: UserError | None = None
         try:
-            await work
+            await self._bridge.ask(work)
         except UserError as exc:
             error = exc
-        await self._bridge.caught_up()  # older views may still be on their way
+        view = await self._bridge.ask(lambda engine: engine.servers.get(self._server).view)
         self._sending -= 1
-        self.set_view(await self._bridge.view(self._server))
+        self.set_view(view)
         if error is not None:
             raise error
 

@@ -17,7 +17,6 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.config.foreign.discovery import DiscoveredFile
-from inspector.engine.servers.discovered_servers import ServerDiscovery
 from inspector.engine.servers.views import DiscoveredServerView, DiscoveryReport
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.discovered_servers import (
@@ -123,36 +122,32 @@ class DiscoveredServersPanel(QWidget):
 
     async def _load(self) -> None:
         """Load what was found before the panel was opened."""
-
-        async def last(found: ServerDiscovery) -> DiscoveryReport:
-            return found.report
-
-        report = await self._bridge.ask_found(last)
+        report = await self._bridge.ask(lambda engine: engine.discovery.report)
         if shiboken6.isValid(self):
             self.show_report(report)
 
     async def _scan(self) -> None:
-        await self._bridge.ask_found(lambda found: found.scan())
+        await self._bridge.ask(lambda engine: engine.discovery.scan())
 
     async def _trust(self, view: DiscoveredServerView) -> None:
         variables, inputs = self.review.selected_variables(), self.review.input_values()
-        server = await self._bridge.ask_found(
-            lambda found: found.trust(view.id, view.seen, variables, inputs)
+        server = await self._bridge.ask(
+            lambda engine: engine.discovery.trust(view.id, view.seen, variables, inputs)
         )
-        self._bridge.connect_server(server.name)
+        await self._bridge.ask(lambda engine: engine.servers.connector.connect_soon(server.name))
         if shiboken6.isValid(self):
             self.server_requested.emit(server.name)
 
     async def _import(self, view: DiscoveredServerView) -> None:
         variables, inputs = self.review.selected_variables(), self.review.input_values()
-        server = await self._bridge.ask_found(
-            lambda found: found.import_(view.id, view.seen, inputs=inputs, variables=variables)
+        server = await self._bridge.ask(
+            lambda engine: engine.discovery.import_(view.id, view.seen, inputs=inputs, variables=variables)
         )
         if shiboken6.isValid(self):
             self.server_requested.emit(server.name)
 
     async def _check(self, view: DiscoveredServerView) -> None:
-        check = await self._bridge.ask_doctor(lambda doctor: doctor.check_discovered(view.id))
+        check = await self._bridge.ask(lambda engine: engine.doctor.check_discovered(view.id))
         shown = self.review.view if shiboken6.isValid(self) else None
         if shown is None or shown.id != view.id:
             return
@@ -167,7 +162,7 @@ class DiscoveredServersPanel(QWidget):
         self.alert.show_message("check", text, "The server was not started or contacted.", tone="ok")
 
     async def _distrust(self, view: DiscoveredServerView) -> None:
-        await self._bridge.ask_found(lambda found: found.forget(view.id))
+        await self._bridge.ask(lambda engine: engine.discovery.forget(view.id))
 
 
 class DiscoveredServersTree(QTreeWidget):

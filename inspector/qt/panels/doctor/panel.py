@@ -83,7 +83,7 @@ class DoctorPanel(QWidget):
         self._bridge.start(f"run Doctor on {self._server}", self._run(), self)
 
     def stop(self) -> None:
-        stopping = self._bridge.ask_doctor(lambda doctor: doctor.stop(self._server))
+        stopping = self._bridge.ask(lambda engine: engine.doctor.stop(self._server))
         self._bridge.start(f"stop Doctor on {self._server}", stopping, self)
 
     def copy(self) -> None:
@@ -92,13 +92,13 @@ class DoctorPanel(QWidget):
     async def _run(self) -> None:
         self.alert.close_all()
         try:
-            await self._bridge.ask_doctor(lambda doctor: doctor.start(self._server))
+            await self._bridge.ask(lambda engine: engine.doctor.start(self._server))
         except UserError as exc:
             self.alert.show_message("run", exc.summary, exc.next_step, tone="error")
 
     async def _copy(self) -> None:
         try:
-            text = await self._bridge.ask_doctor(lambda doctor: doctor.text(self._server))
+            text = await self._bridge.ask(lambda engine: engine.doctor.text(self._server))
         except UserError as exc:
             self.alert.show_message("copy", exc.summary, exc.next_step, tone="error")
             return
@@ -116,7 +116,7 @@ class DoctorPanel(QWidget):
     async def _apply(self, action: Action) -> None:
         self.alert.close_all()
         try:
-            await self._bridge.ask_doctor(lambda doctor: doctor.apply(self._server, action))
+            await self._bridge.ask(lambda engine: engine.doctor.apply(self._server, action))
         except UserError as exc:
             self.alert.show_message("apply", exc.summary, exc.next_step, tone="error")
             return
@@ -124,7 +124,7 @@ class DoctorPanel(QWidget):
         await self._run()
 
     async def _load(self) -> None:
-        known = await self._bridge.ask_doctor(lambda doctor: doctor.latest(self._server))
+        known = await self._bridge.ask(lambda engine: engine.doctor.latest(self._server))
         if known is not None and self.report is None:
             self._show(known)
 

@@ -109,8 +109,8 @@ class InboxPanel(QWidget):
         return True
 
     async def _load(self) -> None:
-        for inbox_request in await self._bridge.ask_inbox(
-            lambda inbox: (*inbox.past(), *inbox.inbox_requests())
+        for inbox_request in await self._bridge.ask(
+            lambda engine: (*engine.inbox.past(), *engine.inbox.inbox_requests())
         ):
             self._apply(inbox_request)
         self._update()

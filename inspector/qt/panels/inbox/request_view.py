@@ -37,7 +37,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, vbox
 
 if TYPE_CHECKING:
-    from inspector.engine.inbox.inbox import Inbox
+    from inspector.engine.engine import Engine
 
 MAX_REQUESTS = 30  # shown at first
 _FIRST_SECTIONS = 2
@@ -162,7 +162,8 @@ class RequestView(QWidget):
             self._held = None
             self.show_request(self._inbox_request)
         else:
-            self._start(lambda inbox: inbox.retract(self._inbox_request.id, key))
+            id = self._inbox_request.id
+            self._start(lambda engine: engine.inbox.retract(id, key))
 
     def _update_held(self) -> None:
         """Hold a reply only while it is the last missing one; otherwise store it in the engine."""
@@ -191,14 +192,15 @@ class RequestView(QWidget):
     def _reply(self, key: str, reply: Reply, *, is_last: bool = False) -> None:
         if is_last and self.isAncestorOf(QApplication.focusWidget() or self):
             self._scroll.setFocus()  # otherwise the focus leaves the view with the button
-        self._start(lambda inbox: inbox.reply(self._inbox_request.id, key, reply), is_last=is_last)
+        id = self._inbox_request.id
+        self._start(lambda engine: engine.inbox.reply(id, key, reply), is_last=is_last)
 
-    def _start(self, change: Callable[[Inbox], None], *, is_last: bool = False) -> None:
+    def _start(self, change: Callable[[Engine], None], *, is_last: bool = False) -> None:
         self._bridge.start("reply to a server request", self._run(change, is_last), self)
 
-    async def _run(self, change: Callable[[Inbox], None], is_last: bool) -> None:
+    async def _run(self, change: Callable[[Engine], None], is_last: bool) -> None:
         try:
-            await self._bridge.ask_inbox(change)
+            await self._bridge.ask(change)
         except UserError as exc:
             self.footer.alert.show_message("sending", exc.summary, exc.next_step)
             return
@@ -318,8 +320,8 @@ class RequestView(QWidget):
         self._more_action.triggered.connect(self._show_more)
         footer, id = self.footer, self._inbox_request.id
         footer.send_requested.connect(self.send)
-        footer.done_requested.connect(lambda: self._start(lambda inbox: inbox.mark_completed(id)))
-        footer.dismiss_requested.connect(lambda: self._start(lambda inbox: inbox.dismiss(id)))
+        footer.done_requested.connect(lambda: self._start(lambda engine: engine.inbox.mark_completed(id)))
+        footer.dismiss_requested.connect(lambda: self._start(lambda engine: engine.inbox.dismiss(id)))
         footer.again_requested.connect(self._reopen_url)
 
     def _lay_out(self) -> None:

@@ -202,7 +202,7 @@ class ReplyDraft(QWidget):
         self._show_state("")
 
     async def _fill_menu(self) -> None:
-        rules = await self._bridge.ask_reply_rules(lambda rules: rules.rules())
+        rules = await self._bridge.ask(lambda engine: engine.reply_rules.rules())
         self.menu.clear()
         for rule in rules:
             if applies_to(rule, self._request().input_request):
@@ -215,7 +215,7 @@ class ReplyDraft(QWidget):
         self._alert.close_topic("draft")
         request = self._request()
         try:
-            reply = await self._bridge.ask_reply_rules(lambda rules: rules.draft(rule, request))
+            reply = await self._bridge.ask(lambda engine: engine.reply_rules.draft(rule, request))
         except UserError as exc:
             self._alert.show_message("draft", exc.summary, exc.next_step)
         else:

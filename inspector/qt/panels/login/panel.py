@@ -5,8 +5,8 @@ Shows every login of the server, including those started by connecting, and work
 
 from __future__ import annotations
 
-from collections.abc import Coroutine
-from typing import Any
+from collections.abc import Callable, Coroutine
+from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
@@ -22,7 +22,6 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.login.diagram import DiagramView
 from inspector.qt.panels.login.findings import FindingList
-from inspector.qt.panels.login.login_actions import LoginActions
 from inspector.qt.panels.login.options import OptionsForm
 from inspector.qt.panels.login.step_card import StepCard
 from inspector.qt.panels.login.step_list import LoginControls, StepList
@@ -36,6 +35,9 @@ from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
+
+if TYPE_CHECKING:
+    from inspector.engine.login.logins import LoginController
 
 VIEWS = ("Steps", "Diagram", "Findings", "Token", "Options")
 # Below this width, the card and its HTTP are not side by side.
@@ -65,7 +67,6 @@ class LoginPanel(QWidget):
         self,
         bridge: Bridge,
         server: str,
-        login_actions: LoginActions,
         opener: LinkOpener,
         theme: Theme,
         parent: QWidget | None = None,
@@ -73,7 +74,6 @@ class LoginPanel(QWidget):
         super().__init__(parent)
         self._bridge = bridge
         self._server = server
-        self._login_actions = login_actions
         self._opener = opener
         self._theme = theme
         self.login: LoginView | None = None  # the latest
@@ -113,14 +113,16 @@ class LoginPanel(QWidget):
     async def _load(self) -> None:
         """Load the state from before the panel was opened."""
         try:
-            login, token = await self._login_actions.login(), await self._login_actions.token()
-            self.options.grants.show_settings(self._server, await self._login_actions.settings())
+            login = await self._bridge.ask(lambda engine: engine.logins.view(self._server))
+            token = await self._bridge.ask(lambda engine: engine.logins.tokens(self._server))
+            settings = await self._bridge.ask(lambda engine: engine.logins.settings(self._server))
         except UserError:
             return  # the server has no login
+        self.options.grants.show_settings(self._server, settings)
         if login is not None and self.login is None:
             self.show_login(login)
         self.token.show_token(token)
-        self._saved_options = await self._login_actions.options()
+        self._saved_options = await self._bridge.ask(lambda engine: engine.logins.options.of(self._server))
         self.options.show_overrides(self._saved_options)
 
     def set_view(self, view: ServerView) -> None:
@@ -174,7 +176,7 @@ class LoginPanel(QWidget):
             self._bridge.start(f"tokens of {server}", self._load_token(), self)
 
     async def _load_token(self) -> None:
-        self.token.show_token(await self._login_actions.token())
+        self.token.show_token(await self._bridge.ask(lambda engine: engine.logins.tokens(self._server)))
 
     def _on_start_requested(self, runs_to_end: bool) -> None:
         try:
@@ -183,7 +185,12 @@ class LoginPanel(QWidget):
             self.show_view("Options")
             self._show_error(exc)
             return
-        self._start("start", self._login_actions.start(overrides, runs_to_end=runs_to_end))
+        self._start("start", self._log_in(overrides, runs_to_end))
+
+    async def _log_in(self, overrides: Overrides, runs_to_end: bool) -> None:
+        await self._bridge.ask(lambda engine: engine.logins.start(self._server, overrides))
+        if runs_to_end:
+            await self._bridge.ask(lambda engine: engine.logins.run(self._server))
 
     def _on_options_edited(self) -> None:
         try:
@@ -192,43 +199,55 @@ class LoginPanel(QWidget):
             return  # incomplete input: starting a login reports it
         if overrides != self._saved_options:
             self._saved_options = overrides
-            self._start("save options", self._login_actions.save_options(overrides))
+            self._ask("save options", lambda logins: logins.options.save(self._server, overrides))
+
+    def _on_hosts_decided(self, allowed: bool) -> None:
+        shown = self.prompt.shown
+        self._ask("hosts", lambda logins: logins.allow_hosts(self._server, allowed, shown))
+
+    def _on_client_entered(self, id: str, secret: str) -> None:
+        shown = self.prompt.shown
+        self._ask("client", lambda logins: logins.set_client(self._server, id, secret, shown))
 
     def _on_command_requested(self, command: str) -> None:
-        self._start(command, getattr(self._login_actions, command)())
+        self._ask(command, lambda logins: getattr(logins, command)(self._server))
 
     def _on_step_command_requested(self, command: str, step: StepId | None) -> None:
         if step is not None:
-            self._start(command, getattr(self._login_actions, command)(step))
+            self._ask(command, lambda logins: getattr(logins, command)(self._server, step))
 
-    def _start(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+    def _ask(self, name: str, work: Callable[[LoginController], object]) -> None:
+        self._start(name, self._bridge.ask(lambda engine: work(engine.logins)))
+
+    def _start(self, name: str, work: Coroutine[Any, Any, object]) -> None:
         self.alert.close_topic("command")
         self._bridge.start(f"login: {name}", self._run(work), self)
 
-    def _start_for_token(self, name: str, work: Coroutine[Any, Any, str | None]) -> None:
+    def _ask_for_token(self, name: str, work: Callable[[LoginController], object]) -> None:
         self.token.set_busy(True)
         self._start(name, self._run_for_token(work))
 
-    async def _run_for_token(self, work: Coroutine[Any, Any, str | None]) -> str | None:
+    async def _run_for_token(self, work: Callable[[LoginController], object]) -> object:
         try:
-            return await work
+            return await self._bridge.ask(lambda engine: work(engine.logins))
         finally:
             self.token.set_busy(False)
 
-    async def _run(self, work: Coroutine[Any, Any, str | None]) -> None:
-        """Await a command and show its message or its error."""
+    async def _run(self, work: Coroutine[Any, Any, object]) -> None:
+        """Await a command and show its error, or its result if that is a message."""
         try:
-            text = await work
+            result = await work
         except UserError as exc:
             self._show_error(exc)
             return
-        if text:
-            self.alert.show_message("command", text, tone="ok")
+        if isinstance(result, str):
+            self.alert.show_message("command", result, tone="ok")
 
     async def _save_settings(self, settings: OAuthSettings, secrets: dict[str, str]) -> str:
-        await self._login_actions.save_settings(settings, secrets)
+        await self._bridge.ask(lambda engine: engine.servers.set_auth(self._server, settings, secrets))
         self.options.grants.show_settings(self._server, settings)
-        self.show_login(await self._login_actions.login())  # saving ended a running login
+        # Saving ended a running login.
+        self.show_login(await self._bridge.ask(lambda engine: engine.logins.view(self._server)))
         return "Saved. Applies at the next login."
 
     def _show_error(self, exc: UserError) -> None:
@@ -307,29 +326,28 @@ class LoginPanel(QWidget):
         self.controls.step_command_requested.connect(self._on_step_command_requested)
         self.steps.step_chosen.connect(self._show_step)
         self.card.exchange_chosen.connect(self._on_exchange_chosen)
-        self.card.edited.connect(lambda request: self._start("edit", self._login_actions.edit(request)))
+        self.card.edited.connect(
+            lambda request: self._ask("edit", lambda logins: logins.edit(self._server, request))
+        )
         self.http.row_requested.connect(self.row_requested)
         self.diagram.step_requested.connect(self.show_step)
         self.findings.step_requested.connect(self.show_step)
         self.browser_wait.open_requested.connect(self._on_open)
         self.browser_wait.pasted.connect(
-            lambda url: self._start("submit callback URL", self._login_actions.submit_callback_url(url))
+            lambda url: self._ask(
+                "submit callback URL", lambda logins: logins.submit_callback_url(self._server, url)
+            )
         )
-        prompt = self.prompt
-        prompt.hosts_decided.connect(
-            lambda allowed: self._start("hosts", self._login_actions.allow_hosts(allowed, prompt.shown))
-        )
-        prompt.client_entered.connect(
-            lambda id, secret: self._start("client", self._login_actions.set_client(id, secret, prompt.shown))
-        )
+        self.prompt.hosts_decided.connect(self._on_hosts_decided)
+        self.prompt.client_entered.connect(self._on_client_entered)
         self.token.refresh_requested.connect(
-            lambda: self._start_for_token("refresh", self._login_actions.refresh())
+            lambda: self._ask_for_token("refresh", lambda logins: logins.refresh(self._server))
         )
         self.token.log_out_requested.connect(
-            lambda: self._start_for_token("log out", self._login_actions.log_out())
+            lambda: self._ask_for_token("log out", lambda logins: logins.log_out(self._server))
         )
         self.token.delete_requested.connect(
-            lambda: self._start_for_token("delete", self._login_actions.delete_tokens())
+            lambda: self._ask_for_token("delete", lambda logins: logins.delete_tokens(self._server))
         )
         self.options.grants.save_requested.connect(
             lambda settings, secrets: self._start("save settings", self._save_settings(settings, secrets))

@@ -227,9 +227,9 @@ class ProcessPanel(QWidget):
 
     async def _load(self) -> None:
         try:
-            self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
+            self.files.show_view(await self._bridge.ask(lambda engine: engine.filewatch.view(self._server)))
             self.regression_calls.show_view(
-                await self._bridge.ask_regression_calls(lambda calls: calls.view(self._server))
+                await self._bridge.ask(lambda engine: engine.regression_calls.view(self._server))
             )
         except UserError:
             return  # the server is gone, and this panel with it
@@ -242,7 +242,7 @@ class ProcessPanel(QWidget):
 
     async def _sample_once(self) -> None:
         try:
-            view = await self._bridge.ask_processes(lambda processes: processes.scan(self._server))
+            view = await self._bridge.ask(lambda engine: engine.processes.scan(self._server))
             self.running.show_processes(view)
         finally:
             self._is_sampling = False
@@ -275,12 +275,12 @@ class ProcessPanel(QWidget):
 
     async def _set_globs(self, globs: tuple[str, ...]) -> None:
         try:
-            await self._bridge.ask_filewatch(lambda files: files.set_globs(self._server, globs))
+            await self._bridge.ask(lambda engine: engine.filewatch.set_globs(self._server, globs))
         except UserError as exc:
             self.files.show_refusal(exc.summary, exc.next_step)
             return
         self.files.line.setModified(False)
-        self.files.show_view(await self._bridge.ask_filewatch(lambda files: files.view(self._server)))
+        self.files.show_view(await self._bridge.ask(lambda engine: engine.filewatch.view(self._server)))
 
     def _connect(self) -> None:
         self._timer.timeout.connect(self._sample)

@@ -49,7 +49,7 @@ from inspector.qt.widgets.text.badge import Badge, DotShape, dot_icon
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 
 if TYPE_CHECKING:
-    from inspector.engine.calls.regression_calls import RegressionCalls
+    from inspector.engine.engine import Engine
 
 _SHAPES = {
     RegressionState.NOT_RUN: DotShape.DASH,
@@ -199,22 +199,24 @@ class RegressionCallsView(QWidget):
 
     def run_now(self) -> None:
         """Run all calls now; errors are shown."""
-        self._start_request(lambda calls: calls.run(self._server))
+        self._start_request(lambda engine: engine.regression_calls.run(self._server))
 
     def _on_stop(self) -> None:
-        self._start_request(lambda calls: calls.stop(self._server))
+        self._start_request(lambda engine: engine.regression_calls.stop(self._server))
 
     def _on_accept_all(self) -> None:
-        self._start_request(lambda calls: calls.accept_all(self._server))
+        self._start_request(lambda engine: engine.regression_calls.accept_all(self._server))
 
     def _on_accept(self) -> None:
         result = self._chosen()
         if result is not None and (path := result.call.path) is not None:
-            self._start_request(lambda calls: calls.accept(self._server, path))
+            self._start_request(lambda engine: engine.regression_calls.accept(self._server, path))
 
     def _on_exclude(self) -> None:
         if (result := self._chosen()) is not None:
-            self._start_request(lambda calls: calls.set_regression(self._server, result.call, False))
+            self._start_request(
+                lambda engine: engine.regression_calls.set_regression(self._server, result.call, False)
+            )
 
     def _on_open_call(self) -> None:
         if (result := self._chosen()) is not None:
@@ -236,7 +238,9 @@ class RegressionCallsView(QWidget):
         return menu
 
     def _on_ignore(self, result: RegressionResult, position: str, checked: bool = False) -> None:
-        self._start_request(lambda calls: calls.ignore(self._server, result.call, position))
+        self._start_request(
+            lambda engine: engine.regression_calls.ignore(self._server, result.call, position)
+        )
 
     def _on_menu_requested(self, position: QPoint) -> None:
         index = self.changes.indexAt(position)
@@ -245,13 +249,13 @@ class RegressionCallsView(QWidget):
             menu.aboutToHide.connect(menu.deleteLater)
             menu.popup(self.changes.viewport().mapToGlobal(position))
 
-    def _start_request(self, work: Callable[[RegressionCalls], Coroutine[Any, Any, object]]) -> None:
+    def _start_request(self, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> None:
         self._bridge.start(f"regression calls of {self._server}", self._run_request(work), self)
 
-    async def _run_request(self, work: Callable[[RegressionCalls], Coroutine[Any, Any, object]]) -> None:
+    async def _run_request(self, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> None:
         """Run a request and show errors here."""
         try:
-            await self._bridge.ask_regression_calls(work)
+            await self._bridge.ask(work)
         except UserError as exc:
             self.alert.show_message("request", exc.summary, exc.next_step)
         else:

@@ -62,7 +62,7 @@ class PromptsPanel(SingleListPanel):
         super().set_view(view)
 
     async def _fetch(self) -> Listing[Prompt]:
-        return await self._bridge.list_prompts(self._server)
+        return await self._bridge.ask(lambda engine: engine.list_prompts(self._server))
 
     def _on_connected(self, negotiated: NegotiationResult) -> None:
         missing = missing_capability("completion/complete", negotiated.capabilities, negotiated.revision)
@@ -166,7 +166,9 @@ class PromptView(QWidget):
             self._task.cancel()
 
     async def _get(self, prompt: Prompt, arguments: dict[str, str]) -> None:
-        self._finish(prompt, await self._bridge.get_prompt(self._server, prompt.name, arguments))
+        name = prompt.name
+        outcome = await self._bridge.ask(lambda engine: engine.get_prompt(self._server, name, arguments))
+        self._finish(prompt, outcome)
 
     def _on_ended(self, prompt: Prompt, started: int, task: asyncio.Task[None]) -> None:
         """Handle a request cancelled before it started, which must be reported too."""
@@ -321,7 +323,7 @@ class PromptResult(ResponseView):
         if not self._explain_missing_result(outcome):
             prompt = PromptContent(())
             if outcome.kind is OutcomeKind.RESULT:
-                prompt = await self._bridge.work(read_prompt, outcome.response)
+                prompt = await self._bridge.ask(lambda engine: engine.work(read_prompt, outcome.response))
             if generation != self._generation:
                 return  # something newer was shown meanwhile
             self._show_response(outcome, prompt)

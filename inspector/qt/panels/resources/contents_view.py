@@ -211,7 +211,8 @@ class ChangesView(QWidget):
         if text or before is None or now is None:
             self.alert.show_message("changes", text, tone="wait")
             return
-        diff = await self._bridge.work(compare_packed, pack(before.data, now.data))
+        data = pack(before.data, now.data)
+        diff = await self._bridge.ask(lambda engine: engine.work(compare_packed, data))
         if generation != self._generation:
             return
         await self.table.show_diff(diff)

@@ -118,9 +118,13 @@ class ResourcesPanel(FeaturePanel):
             self._task.cancel()
 
     async def _read(self, uri: str) -> None:
-        outcome = await self._bridge.read_resource(self._server, uri)
+        outcome = await self._bridge.ask(lambda engine: engine.read_resource(self._server, uri))
         is_read = outcome.kind is OutcomeKind.RESULT
-        contents = await self._bridge.work(read_contents, outcome.response) if is_read else ()
+        contents = (
+            await self._bridge.ask(lambda engine: engine.work(read_contents, outcome.response))
+            if is_read
+            else ()
+        )
         self._finish(uri, outcome, contents)
 
     def _on_ended(self, uri: str, started: int, task: asyncio.Task[None]) -> None:
@@ -160,7 +164,7 @@ class ResourcesPanel(FeaturePanel):
     async def _subscribe(self, uri: str, subscribe: bool) -> None:
         verb = "subscribe" if subscribe else "unsubscribe"
         try:
-            await self._bridge.subscribe(self._server, uri, subscribe)
+            await self._bridge.ask(lambda engine: engine.subscribe(self._server, uri, subscribe))
         except LensError as exc:
             self.alert.show_message("subscribe", f"Could not {verb}: {exc}", "", [self._dismiss_action()])
             return
@@ -242,8 +246,10 @@ class ResourcesPanel(FeaturePanel):
 
     async def _list_all(self) -> None:
         self._explain_listing()
-        resources = await _listed(self._bridge.list_resources(self._server))
-        templates = await _listed(self._bridge.list_resource_templates(self._server))
+        resources = await _listed(self._bridge.ask(lambda engine: engine.list_resources(self._server)))
+        templates = await _listed(
+            self._bridge.ask(lambda engine: engine.list_resource_templates(self._server))
+        )
         if isinstance(templates, RpcError) and templates.code == METHOD_NOT_FOUND:
             templates = Listing()  # many servers have none and do not know the method
         if not self._is_connected:

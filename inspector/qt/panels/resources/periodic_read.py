@@ -102,20 +102,27 @@ class PeriodicRead(QWidget):
         painter.fillRect(0, 0, self.width(), 1, self._theme.color("line"))
 
     async def _repeat(self, uri: str, plan: PollPlan) -> None:
+        @self._bridge.each_on_window
         def on_observation(observation: Observation) -> None:
             if shiboken6.isValid(self) and self.uri == uri:
                 self._bridge.start(f"show {uri}", self._show_observation(uri, observation), self)
 
         self._reason = ""
         try:
-            self._reason = await self._bridge.poll_resource(self._server, uri, plan, on_observation)
+            self._reason = await self._bridge.ask(
+                lambda engine: engine.tool_caller.poll_resource(self._server, uri, plan, on_observation)
+            )
         except UserError as exc:
             self._reason = str(exc)
 
     async def _show_observation(self, uri: str, observation: Observation) -> None:
         outcome = observation.outcome
         is_read = outcome.kind is OutcomeKind.RESULT
-        contents = await self._bridge.work(read_contents, outcome.response) if is_read else ()
+        contents = (
+            await self._bridge.ask(lambda engine: engine.work(read_contents, outcome.response))
+            if is_read
+            else ()
+        )
         result = self._store(uri, outcome, contents)
         if self.uri != uri:
             return  # it ended meanwhile, and says so

@@ -41,7 +41,7 @@ from inspector.qt.widgets.text.badge import DotShape, dot_icon
 from inspector.qt.widgets.text.labels import MutedLabel
 
 if TYPE_CHECKING:
-    from inspector.engine.tasks.store import TaskStore
+    from inspector.engine.engine import Engine
 
 _WIDTHS = {
     Column.STATUS: 120,
@@ -154,23 +154,25 @@ class TasksPanel(QWidget):
         self.add.triggered.connect(self._on_add)
         self.refresh.triggered.connect(self.list_tasks)
         self.remove_ended.triggered.connect(
-            lambda: self._start_request(lambda store: store.forget_ended(self._server))
+            lambda: self._start_request(lambda engine: engine.tasks.forget_ended(self._server))
         )
-        self.detail.poll.triggered.connect(lambda: self._ask_selected(lambda store, *task: store.poll(*task)))
+        self.detail.poll.triggered.connect(
+            lambda: self._ask_selected(lambda engine, *task: engine.tasks.poll(*task))
+        )
         self.detail.fetch.triggered.connect(
-            lambda: self._ask_selected(lambda store, *task: store.fetch(*task))
+            lambda: self._ask_selected(lambda engine, *task: engine.tasks.fetch(*task))
         )
         self.detail.cancel.triggered.connect(
-            lambda: self._ask_selected(lambda store, *task: store.cancel(*task))
+            lambda: self._ask_selected(lambda engine, *task: engine.tasks.cancel(*task))
         )
         self.detail.remove.triggered.connect(
-            lambda: self._ask_selected(lambda store, *task: store.forget(*task))
+            lambda: self._ask_selected(lambda engine, *task: engine.tasks.forget(*task))
         )
         self.detail.row_requested.connect(self.row_requested)
         self.detail.reply_requested.connect(self.reply_requested)
 
     async def _load(self) -> None:
-        self.model.set_all(await self._bridge.tasks(self._server))
+        self.model.set_all(await self._bridge.ask(lambda engine: engine.tasks.views(self._server)))
         self._is_loaded = True
         self._choose_first()
         if self._awaited:
@@ -201,7 +203,7 @@ class TasksPanel(QWidget):
 
     def list_tasks(self) -> None:
         """Ask the server for its tasks, if it supports listing."""
-        self._start_request(lambda store: store.refresh(self._server))
+        self._start_request(lambda engine: engine.tasks.refresh(self._server))
 
     def show_task(self, id: str) -> None:
         """Select a task; one that is unknown here can be added by its id."""
@@ -219,24 +221,24 @@ class TasksPanel(QWidget):
             self._bridge.start(f"add task {id}", self._add(id), self)
 
     async def _add(self, id: str) -> None:
-        if await self._run_request(lambda store: store.add(self._server, id)):
+        if await self._run_request(lambda engine: engine.tasks.add(self._server, id)):
             self.id_line.clear()
-            view = await self._bridge.ask_tasks(lambda store: store.find(self._server, id))
+            view = await self._bridge.ask(lambda engine: engine.tasks.find(self._server, id))
             self._on_changed(self._server, {id: view})
             self.show_task(id)
 
-    def _ask_selected(self, work: Callable[[TaskStore, str, str], Coroutine[Any, Any, object]]) -> None:
+    def _ask_selected(self, work: Callable[[Engine, str, str], Coroutine[Any, Any, object]]) -> None:
         view = self.detail.view
         if view is not None:
-            self._start_request(lambda store: work(store, self._server, view.id))
+            self._start_request(lambda engine: work(engine, self._server, view.id))
 
-    def _start_request(self, work: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> None:
+    def _start_request(self, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> None:
         self._bridge.start(f"tasks of {self._server}", self._run_request(work), self)
 
-    async def _run_request(self, work: Callable[[TaskStore], Coroutine[Any, Any, object]]) -> bool:
+    async def _run_request(self, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> bool:
         """Run a request and show errors here."""
         try:
-            await self._bridge.ask_tasks(work)
+            await self._bridge.ask(work)
         except RpcError as exc:
             text = f"The server returned an error: {one_line(str(exc))}."
             self.alert.show_message("request", text, exc.next_step)

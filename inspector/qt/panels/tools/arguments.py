@@ -149,7 +149,7 @@ class ToolArguments(QStackedWidget):
 
     async def _restore_last(self, tool: Tool, editor: ArgumentsEditor) -> None:
         """Restore the last arguments, unless the user has already typed."""
-        history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool.name))
+        history = await self._bridge.ask(lambda engine: engine.calls.history_of(self._server, tool.name))
         last = history.last_arguments()
         is_current = self._editors.get(tool.name, (None, None))[1] is editor
         if not last or tool.name in self._edited or not is_current:
@@ -174,7 +174,7 @@ class ToolArguments(QStackedWidget):
         arguments = self.typed()
         if self._tool is not None and arguments is not None:
             tool = self._tool.name
-            work = self._bridge.ask_calls(lambda calls: calls.remember(self._server, tool, arguments))
+            work = self._bridge.ask(lambda engine: engine.calls.remember(self._server, tool, arguments))
             self._bridge.start(f"remember arguments of {tool}", work, self)
         self.settled.emit()
 

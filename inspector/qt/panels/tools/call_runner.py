@@ -128,7 +128,8 @@ class CallRunner(QObject):
     def run_in_background(self) -> None:
         """Stop waiting for the task the call became; the task continues."""
         if self.is_running and self._task_id:
-            work = self._bridge.ask_tasks(lambda tasks: tasks.detach(self._server, self._task_id))
+            id = self._task_id
+            work = self._bridge.ask(lambda engine: engine.tasks.detach(self._server, id))
             self._bridge.start("stop waiting for a task", work, self)
 
     def _start_after_consent(self, tool: Tool, call: ToolCall, work: Work) -> None:
@@ -169,10 +170,12 @@ class CallRunner(QObject):
     async def _call(self, tool: Tool, call: ToolCall) -> None:
         generation = self._generation
 
+        @self._bridge.on_window
         def on_progress(event: ProgressReceived) -> None:
             if generation == self._generation:  # else it is late, and another call is running
                 self._progress.show_progress(event)
 
+        @self._bridge.each_on_window
         def on_task(task: Task) -> None:
             if generation == self._generation:
                 self._task_id = task.id
@@ -180,7 +183,9 @@ class CallRunner(QObject):
 
         try:
             ready = await self._with_variables(call)
-            outcome = await self._bridge.call(self._server, ready, on_progress, on_task)
+            outcome = await self._bridge.ask(
+                lambda engine: engine.tool_caller.call_for_user(self._server, ready, on_progress, on_task)
+            )
         except asyncio.CancelledError:
             elapsed = self._progress.elapsed_ns()
             self._finish(generation)
@@ -195,6 +200,7 @@ class CallRunner(QObject):
         generation, strip = self._generation, self._drawer.repeat_bar
         strip.clear()
 
+        @self._bridge.on_window
         def on_report(report: RepeatReport) -> None:
             if generation == self._generation:
                 strip.show_report(report)
@@ -202,7 +208,9 @@ class CallRunner(QObject):
 
         try:
             ready = await self._with_variables(call)
-            report = await self._bridge.repeat_call(self._server, ready, plan, on_report)
+            report = await self._bridge.ask(
+                lambda engine: engine.tool_caller.repeat(self._server, ready, plan, on_report)
+            )
         except asyncio.CancelledError:
             strip.show_stopped()
             raise
@@ -216,13 +224,16 @@ class CallRunner(QObject):
         strip.clear()
         self._progress.begin(f"Repeating every {plan.interval:g} s")
 
+        @self._bridge.each_on_window
         def on_observation(observation: Observation) -> None:
             strip.show_observation(observation)
             self._bridge.start(f"show {tool.name}", self._show_observation(tool, observation), self)
 
         try:
             ready = await self._with_variables(call)
-            reason = await self._bridge.poll_tool(self._server, ready, plan, on_observation)
+            reason = await self._bridge.ask(
+                lambda engine: engine.tool_caller.poll_tool(self._server, ready, plan, on_observation)
+            )
         except asyncio.CancelledError:
             strip.show_end("Stopped.")
             raise

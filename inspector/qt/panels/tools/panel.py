@@ -47,7 +47,7 @@ from inspector.schema.tool_names import tool_findings
 from inspector.schema.values import FormError
 
 if TYPE_CHECKING:
-    from inspector.engine.servers.discovered_servers import ServerDiscovery
+    pass
 
 
 class ToolsPanel(SingleListPanel):
@@ -90,7 +90,7 @@ class ToolsPanel(SingleListPanel):
             self.call_view.alert.show_message("saved", text)
 
     async def _fetch(self) -> Listing[Tool]:
-        return await self._bridge.list_tools(self._server)
+        return await self._bridge.ask(lambda engine: engine.list_tools(self._server))
 
     def selected_tools(self) -> list[Tool]:
         """Return the selected tools; the shown one if it is no longer in the list."""
@@ -133,11 +133,7 @@ class ToolsPanel(SingleListPanel):
 
     async def _load_rules(self) -> None:
         """Load the permission rules that were found before the panel was opened."""
-
-        async def last(found: ServerDiscovery) -> DiscoveryReport:
-            return found.report
-
-        report = await self._bridge.ask_found(last)
+        report = await self._bridge.ask(lambda engine: engine.discovery.report)
         if shiboken6.isValid(self):
             self._on_discovered(report)
 

@@ -76,7 +76,7 @@ class CallPickers(QObject):
         self._bridge.start("saved calls", self._open_saved(), self)
 
     async def _open_history(self, tool: str) -> None:
-        history = await self._bridge.ask_calls(lambda calls: calls.history_of(self._server, tool))
+        history = await self._bridge.ask(lambda engine: engine.calls.history_of(self._server, tool))
         model = PaletteModel(self)
         model.set_items(history_items(history.calls, f"{datetime.now():%Y-%m-%d}"))
         popup = self._make(model, "Earlier calls of this tool")
@@ -94,7 +94,7 @@ class CallPickers(QObject):
             self.recorded_picked.emit(call)
 
     async def _open_saved(self) -> None:
-        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        folders = await self._bridge.ask(lambda engine: engine.calls.saved())
         model = PaletteModel(self)
         popup = self._make(model, "Saved calls", removes=True)
         by_key = self._show_saved(model, popup, folders)
@@ -135,7 +135,7 @@ class CallPickers(QObject):
         self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall], call: SavedCall
     ) -> None:
         try:
-            deleted = await self._bridge.ask_calls(lambda library: library.delete(call))
+            deleted = await self._bridge.ask(lambda engine: engine.calls.delete(call))
         except ConfigError as exc:
             popup.show_message(str(exc))
             return
@@ -151,7 +151,7 @@ class CallPickers(QObject):
     async def _restore(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
         deleted = self._deleted.pop()
         try:
-            call = await self._bridge.ask_calls(lambda library: library.restore(deleted))
+            call = await self._bridge.ask(lambda engine: engine.calls.restore(deleted))
         except ConfigError as exc:
             self._deleted.append(deleted)
             popup.show_message(str(exc))
@@ -160,7 +160,7 @@ class CallPickers(QObject):
         popup.show_message(f"Restored “{one_line(call.name)}”")
 
     async def _show_again(self, model: PaletteModel, popup: PickerPopup, calls: dict[str, SavedCall]) -> None:
-        folders = await self._bridge.ask_calls(lambda library: library.saved())
+        folders = await self._bridge.ask(lambda engine: engine.calls.saved())
         calls.clear()
         calls.update(self._show_saved(model, popup, folders))
 
@@ -200,14 +200,14 @@ class CallSaver(QObject):
     async def variables(self, tool: str) -> Variables:
         """Return the variables of the folder the arguments came from; otherwise of the default folder."""
         folder = self.folder_of(tool)
-        return await self._bridge.ask_calls(lambda calls: calls.variables(folder))
+        return await self._bridge.ask(lambda engine: engine.calls.variables(folder))
 
     def ask(self, tool: Tool, save: Callable[[str, str, Path | None, bool], None]) -> None:
         """Ask for a name, a description and, if there are several, the folder."""
         self._bridge.start(f"save a call of {tool.name}", self._ask(tool, save), self)
 
     async def _ask(self, tool: Tool, save: Callable[[str, str, Path | None, bool], None]) -> None:
-        folders = await self._bridge.ask_calls(lambda calls: calls.saved())
+        folders = await self._bridge.ask(lambda engine: engine.calls.saved())
         origin = self._origins.get(tool.name) or SavedCall(tool.title or tool.name, tool.name)
         popup = self.popup = SavePopup(self._theme, origin, folders, self._anchor)
         popup.closed.connect(self._on_closed)
@@ -259,9 +259,11 @@ class CallSaver(QObject):
 
     async def _save(self, call: SavedCall, folder: Path | None, *, overwrite: bool) -> None:
         try:
-            saved = await self._bridge.ask_calls(lambda calls: calls.save(call, folder, overwrite=overwrite))
+            saved = await self._bridge.ask(
+                lambda engine: engine.calls.save(call, folder, overwrite=overwrite)
+            )
             if saved.is_regression:
-                await self._bridge.ask_calls(lambda calls: calls.allow(saved))
+                await self._bridge.ask(lambda engine: engine.calls.allow(saved))
         except ChangedElsewhere as exc:
             overwrite_action = QAction("Overwrite", self)
             overwrite_action.triggered.connect(lambda: self._save_soon(call, folder, overwrite=True))

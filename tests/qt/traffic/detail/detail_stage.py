@@ -18,6 +18,13 @@ from tests.helpers.fakes import FakeClock
 T = TypeVar("T")
 
 
+class StageEngine:
+    """Runs work at once: nothing is big here."""
+
+    async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
+        return function(data)
+
+
 class StageBridge:
     """Runs a panel's work at once, or on `release` while `holds` is set."""
 
@@ -32,8 +39,8 @@ class StageBridge:
             self.release()
         return _HeldTask(self, work)
 
-    async def work(self, function: Callable[[bytes], T], data: bytes) -> T:
-        return function(data)
+    async def ask(self, work: Callable[[StageEngine], Coroutine[Any, Any, T]]) -> T:
+        return await work(StageEngine())
 
     def release(self) -> None:
         """Run the held work, and the work that it starts."""

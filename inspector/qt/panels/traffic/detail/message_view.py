@@ -309,7 +309,8 @@ class MessageView(QWidget):
         import asyncio
 
         await asyncio.sleep(_DELAY_S)
-        return await self._bridge.work(function, await body.read())
+        data = await body.read()
+        return await self._bridge.ask(lambda engine: engine.work(function, data))
 
     def _stop_tasks(self) -> None:
         for task in self._tasks:
