@@ -30,7 +30,6 @@ from inspector.app.demo_servers import DemoHttpServers, add_demo_servers
 from inspector.app.frontend import Frontend
 from inspector.config.foreign.discovery import local_locations, locations_for
 from inspector.config.paths import Files
-from inspector.config.preferences.sections import CapturePrefsFile, InboxPrefsFile
 from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore
 from inspector.engine.calls.library import CallLibrary
@@ -38,7 +37,6 @@ from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.reply_rules import ReplyRules
-from inspector.engine.login.logins import LoginOptions
 from inspector.engine.secrets import Secrets, make_store
 from inspector.engine.servers.discovered_servers import FindLocations
 from inspector.engine.servers.server_path import is_started_from_desktop
@@ -74,33 +72,27 @@ def start_backend(frontend: Frontend, files: Files, *, is_running: bool) -> App:
     loop = QEventLoop(frontend.qt, already_running=is_running)
     asyncio.set_event_loop(loop)
     log, server_list = frontend.bridge.log, ServerListFile(files.server_list) if files.server_list else None
-    preferences = CapturePrefsFile(files.preferences) if files.preferences else None
-    captures = Captures(log, files.captures, preferences)
+    settings = SettingsStore(files)
     secrets = Secrets(partial(make_store, files.secrets))
-    calls = CallLibrary(files.history, files.calls, files.preferences, secrets)
     reply_rules = ReplyRules(files.reply_rules, secrets.get)
     engine = Engine(
         server_list,
+        settings,
         log=log,
-        captures=captures,
-        calls=calls,
+        captures=Captures(log, files.captures, settings),
+        calls=CallLibrary(files.history, files.calls, settings, secrets),
         secrets=secrets,
-        inbox=Inbox(
-            rules=reply_rules, prefs=InboxPrefsFile(files.preferences) if files.preferences else None
-        ),
+        inbox=Inbox(rules=reply_rules, settings=settings),
         reply_rules=reply_rules,
         trust=TrustStore(files.trust),
         locations=_locations(files),
         baselines=files.baselines,
     )
-    engine.logins.options = LoginOptions(files.preferences)
-    engine.settings_store = SettingsStore(engine, files)
     engine.server_path.is_desktop_start = is_running and is_started_from_desktop()
     thread = EngineThread(engine)
     frontend.bridge.attach(thread)
-    if files.preferences is not None:
-        frontend.window.traffic_options.open(files.preferences)
     thread.start()  # last: were there an error above, a running thread would keep the process alive
+    thread.call(engine.begin)
     app = App(frontend, loop, thread, DemoHttpServers())
     frontend.window.demo_requested.connect(lambda: _start_demo(app))
     return app
@@ -128,10 +120,7 @@ async def open_first_servers(app: App, demo: bool) -> None:
 
     Recording comes first so that no message is missed.
     """
-    await app.bridge.ask(lambda engine: engine.settings_store.begin())
     await app.bridge.ask(lambda engine: engine.captures.begin())
-    await app.bridge.ask(lambda engine: engine.calls.begin())
-    await app.bridge.ask(lambda engine: engine.inbox.begin())
     if demo:
         await add_demo_servers(app.bridge, app.demo_http)
     else:

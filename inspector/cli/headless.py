@@ -24,7 +24,6 @@ from inspector.base.plain_text import visible
 from inspector.cli import output
 from inspector.cli.output import ExitCode, Parser, seconds
 from inspector.config.paths import secrets_path, server_list_path
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import (
     Entry,
     HttpEntry,
@@ -40,6 +39,7 @@ from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets, make_store
 from inspector.engine.server_view import ServerView
+from inspector.engine.settings import SettingsStore
 from inspector.engine.views import ServerStatus
 from inspector.schema.tool_names import is_qualified, matching_servers
 from inspector.traffic.log import TrafficLog
@@ -102,7 +102,7 @@ def run_on_servers(
 
 
 async def _on_servers(
-    entries: Sequence[Entry], settings: Settings, work: ServersWork, *, show_stderr: bool
+    entries: Sequence[Entry], settings: SettingsStore, work: ServersWork, *, show_stderr: bool
 ) -> int:
     engine = _make_engine(entries, settings, show_stderr)
     slots = asyncio.Semaphore(_MAX_CONNECTING)
@@ -111,7 +111,7 @@ async def _on_servers(
         try:
             async with slots:
                 engine.add(entry)
-                await _connect(engine, entry.name, settings.connect_timeout)
+                await _connect(engine, entry.name, settings.get("connections.connectTimeout"))
         except LensError as exc:
             return exc
         return None
@@ -125,18 +125,14 @@ async def _on_servers(
         await engine.close()
 
 
-def _settings(connect_timeout: float | None, request_timeout: float | None) -> Settings:
-    settings = Settings()
-    if connect_timeout is not None:
-        settings = replace(settings, connect_timeout=connect_timeout)
-    if request_timeout is not None:
-        settings = replace(settings, request_timeout=request_timeout)
+def _settings(connect_timeout: float | None, request_timeout: float | None) -> SettingsStore:
+    given = {"connections.connectTimeout": connect_timeout, "connections.requestTimeout": request_timeout}
     if not os.environ.get("MCP_LENS_DEBUG"):
         logging.getLogger().addHandler(logging.NullHandler())  # else Python prints tracebacks to stderr
-    return settings
+    return SettingsStore(defaults={id: timeout for id, timeout in given.items() if timeout is not None})
 
 
-def _make_engine(entries: Sequence[Entry], settings: Settings, show_stderr: bool) -> Engine:
+def _make_engine(entries: Sequence[Entry], settings: SettingsStore, show_stderr: bool) -> Engine:
     # Open the secret store only if an entry refers to secrets: the keychain may prompt the user.
     has_secrets = any(stored_secrets_of(entry) for entry in entries)
     secrets = Secrets(lambda: make_store(secrets_path())) if has_secrets else None
@@ -147,14 +143,14 @@ def _make_engine(entries: Sequence[Entry], settings: Settings, show_stderr: bool
 
 
 async def _on_server(
-    entry: Entry, settings: Settings, work: Work, *, show_stderr: bool, connects: bool
+    entry: Entry, settings: SettingsStore, work: Work, *, show_stderr: bool, connects: bool
 ) -> int:
     engine = _make_engine([entry], settings, show_stderr)
     _StreamFollower(engine)
     try:
         engine.add(entry)
         if connects:
-            await _connect(engine, entry.name, settings.connect_timeout)
+            await _connect(engine, entry.name, settings.get("connections.connectTimeout"))
         return await work(engine, entry.name)
     finally:
         await engine.close()

@@ -14,21 +14,24 @@ from pathlib import Path
 from typing import TypeVar
 
 from inspector.base.errors import UserError
+from inspector.base.json.values import JSON
 from inspector.base.signals import Signal
 from inspector.base.units import full_time, plural
-from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
 from inspector.engine.exports import Exported, ExportFormat, IsCancelled, OnProgress, export, find_secrets
+from inspector.engine.settings import SettingsStore
 from inspector.traffic.captures.capture import Capture, open_capture
 from inspector.traffic.captures.folder import CaptureFolder, CaptureInfo, RetentionLimits
 from inspector.traffic.captures.recording import MemoryLimit, Recording, RecordingState, Rollover
 from inspector.traffic.export.importer import import_capture, looks_like_capture
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.masking.masker import FoundSecrets, Masker
+from inspector.transport.task_scope import TaskScope
 
 T = TypeVar("T")
 
 _FILES_PER_LIMIT = 4  # the running capture gets this fraction of the disk space
-_MAX_FILE_BYTES = 512 * 1024 * 1024
+_MIB = 1024 * 1024
+_MAX_FILE_BYTES = 512 * _MIB
 
 
 class Captures:
@@ -45,13 +48,18 @@ class Captures:
     """
 
     def __init__(
-        self, log: TrafficLog, folder: Path | None = None, preferences: CapturePrefsFile | None = None
+        self, log: TrafficLog, folder: Path | None = None, settings: SettingsStore | None = None
     ) -> None:
         self.recording_changed: Signal[RecordingState] = Signal()
         self.problem_found: Signal[str] = Signal()
         self._log = log
         self._folder = CaptureFolder(folder) if folder is not None else None
-        self._preferences = preferences
+        self._settings = settings or SettingsStore()
+        self._settings.changed.connect(self._on_setting_changed)
+        self._has_begun = False
+        self._applying: asyncio.Task[None] | None = None
+        self._lock = asyncio.Lock()  # starting, stopping, deleting old captures
+        self._tasks = TaskScope()
         self._recording: Recording | None = None
         self._ended: Recording | None = None  # from this session: the log still reads from its file
         self._rollover: Rollover | None = None
@@ -65,9 +73,36 @@ class Captures:
         return self._folder.path if self._folder is not None else None
 
     async def begin(self) -> None:
-        """Start recording, if enabled. Failures are reported; the app works without it."""
-        if self._folder is not None and self.limits().is_on:
+        """Start recording, if enabled. Failures are reported; the app works without it.
+
+        From now on, changed settings take effect immediately.
+        """
+        self._has_begun = True
+        async with self._lock:
+            await self._start()
+
+    async def _start(self) -> None:
+        if self._folder is not None and self._recording is None and self._settings.get("captures.record"):
             await asyncio.to_thread(self._begin, self._folder)
+
+    def _on_setting_changed(self, id: str, value: JSON) -> None:
+        if self._has_begun and id.startswith("captures."):
+            self._applying = self._tasks.spawn("apply the capture settings", self._apply_settings())
+
+    async def _apply_settings(self) -> None:
+        async with self._lock:
+            if self._rollover is not None:
+                self._rollover.max_bytes = self._max_file_bytes()
+            await asyncio.to_thread(self._prune)
+            if self._settings.get("captures.record"):
+                await self._start()
+            else:
+                await self._stop()
+
+    async def applied(self) -> None:
+        """Wait until changed settings have taken effect."""
+        if self._applying is not None:
+            await asyncio.wait([self._applying])
 
     def _begin(self, folder: CaptureFolder) -> None:
         try:
@@ -96,13 +131,23 @@ class Captures:
         return recording
 
     def _max_file_bytes(self) -> int:
-        return min(self.limits().max_bytes // _FILES_PER_LIMIT, _MAX_FILE_BYTES)
+        return min(self._max_bytes() // _FILES_PER_LIMIT, _MAX_FILE_BYTES)
+
+    def _max_bytes(self) -> int:
+        mebibytes: int = self._settings.get("captures.keepMebibytes")
+        return mebibytes * _MIB
 
     def _on_rolled_over(self, path: Path) -> None:
         self._prune()
 
     async def end(self) -> None:
         """Write the rest and close the file."""
+        self._has_begun = False
+        await self.applied()
+        async with self._lock:
+            await self._stop()
+
+    async def _stop(self) -> None:
         recording, self._recording = self._recording, None
         if recording is not None:
             self._ended = recording
@@ -167,34 +212,12 @@ class Captures:
             lambda is_cancelled: export(log, rows, format, masking, path, on_progress, is_cancelled)
         )
 
-    def limits(self) -> CapturePrefs:
-        """Return the retention settings; warnings about the file are reported."""
-        if self._preferences is None:
-            return CapturePrefs()
-        prefs, warnings = self._preferences.load()
-        for warning in warnings:
-            self.problem_found.emit(warning)
-        return prefs
-
-    async def get_limits(self) -> CapturePrefs:
-        return self.limits()
-
     async def get_folder(self) -> Path | None:
         return self.folder
 
-    async def set_limits(self, prefs: CapturePrefs) -> None:
-        """Set the retention and delete excess captures now. Raises ConfigError."""
-        if self._preferences is not None:
-            self._preferences.save(prefs)
-        if self._rollover is not None:
-            self._rollover.max_bytes = self._max_file_bytes()
-        await asyncio.to_thread(self._prune)
-        if prefs.is_on and self._recording is None:
-            await self.begin()
-        elif not prefs.is_on:
-            await self.end()
-
     async def stored(self) -> tuple[CaptureInfo, ...]:
+        """Return the captures in the folder, once changed settings have taken effect."""
+        await self.applied()
         return await asyncio.to_thread(self._folder.captures) if self._folder is not None else ()
 
     async def interrupted(self) -> tuple[CaptureInfo, ...]:
@@ -224,15 +247,14 @@ class Captures:
     def _prune(self) -> None:
         if self._folder is None:
             return
-        prefs = self.limits()
+        days: int = self._settings.get("captures.keepDays")
         room = self._max_file_bytes() if self._recording is not None else 0
-        limits = RetentionLimits(prefs.max_days, prefs.max_bytes - room)
-        now = time.time_ns()
+        limits, now = RetentionLimits(days, self._max_bytes() - room), time.time_ns()
         pruned = self._folder.prune(limits, now, keep=self._in_use())
         self._forget(pruned.deleted)
         if pruned.postponed and not self._has_reported_postponed:
             self._has_reported_postponed = True
-            self.problem_found.emit(_postponed_text(pruned.postponed, prefs.max_days, now))
+            self.problem_found.emit(_postponed_text(pruned.postponed, days, now))
 
     def _forget(self, deleted: Sequence[Path]) -> None:
         """Drop the rows of deleted captures of this session from memory."""

@@ -15,11 +15,9 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.json.values import JSONError, JSONObject
+from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.search_path import SearchPath
 from inspector.base.signals import Signal
-from inspector.config.paths import Files
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore
@@ -94,7 +92,7 @@ class Engine:
     def __init__(
         self,
         server_list: ServerListFile | None = None,
-        settings: Settings | None = None,
+        settings: SettingsStore | None = None,
         clock: Clock | None = None,
         log: TrafficLog | None = None,
         handlers: Mapping[str, RequestHandler] | None = None,
@@ -116,8 +114,9 @@ class Engine:
         self.tool_caller = ToolCaller(self)
         self.clock = clock or SystemClock()
         self.processes = Processes(self.log, self.clock)
-        self._settings = settings or Settings()
-        self.logins = LoginController(self.secrets, self.log, self.clock, self._settings, self._server)
+        self.settings = settings or SettingsStore()
+        self.settings.changed.connect(self._on_setting_changed)
+        self.logins = LoginController(self.secrets, self.log, self.clock, self.settings, self._server)
         self._guard = OrphanGuard()
         self.server_path = ServerPath(self._guard)
         self.servers = ServerRegistry(server_list, self.secrets, self.logins, self._make_server)
@@ -145,9 +144,13 @@ class Engine:
         self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
         self.doctor = Doctor(self, self._guard)
-        self.settings_store = SettingsStore(self, Files())
-        self.server_path.use(self._settings.server_path)
+        self.server_path.use(self.settings.get("connections.serverPath"))
         self.server_path.changed.connect(self._on_path_changed)
+
+    def begin(self) -> None:
+        """Load the settings. Call it first, once the loop runs."""
+        self.settings.load()
+        self.server_path.use(self.settings.get("connections.serverPath"))
 
     def _expose_registry(self) -> None:
         """Expose methods of `ServerRegistry` on the engine."""
@@ -175,7 +178,7 @@ class Engine:
             entry,
             self.log,
             self._guard,
-            self._settings,
+            self.settings,
             self.clock,
             is_saved=is_saved,
             on_change=self.server_changed.emit,
@@ -208,17 +211,12 @@ class Engine:
         """Return the current state of a server. Raises ConfigError."""
         return self._server(name).view
 
-    @property
-    def settings(self) -> Settings:
-        return self._settings
-
-    def use_settings(self, settings: Settings) -> None:
-        """Apply settings; servers use them from their next connection on."""
-        self._settings = settings
-        self.server_path.use(settings.server_path)
-        self.logins.set_settings(settings)
-        for server in self.servers.all():
-            server.set_settings(settings)
+    def _on_setting_changed(self, id: str, value: JSON) -> None:
+        if id == "connections.serverPath":
+            self.server_path.use(str(value))
+        elif id.startswith("connections."):
+            for server in self.servers.all():
+                server.apply_settings()
 
     def _on_path_changed(self, path: SearchPath) -> None:
         for server in self.servers.all():

@@ -1,123 +1,115 @@
-"""All settings in one place, each delegated to the part of the engine that owns it.
+"""The store of all settings: one file, one validation, one signal for changes.
 
-Every part keeps its own section of the preferences file; this module only knows which part that is. A
-setting takes effect at once or on reconnect; the table (`config.preferences.settings`) says which.
+A setting takes effect at once or on reconnect; the table (`config.preferences.settings`) says which.
 """
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping
-from dataclasses import replace
+from collections.abc import Callable, Mapping
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON
+from inspector.base.json.values import JSON, to_wire
 from inspector.base.signals import Signal
+from inspector.config.json_file import JsonDocument
 from inspector.config.paths import Files
 from inspector.config.preferences.settings import (
-    IDS,
-    SettingsFile,
+    SETTINGS,
+    ConnectionSettings,
+    Setting,
     checked_value,
+    read_settings,
     setting_of,
-    value_of,
-    with_value,
+    with_setting,
 )
-
-if TYPE_CHECKING:
-    from inspector.engine.engine import Engine
-
-_CAPTURES = {
-    "captures.record": "is_on",
-    "captures.keepDays": "max_days",
-    "captures.keepMebibytes": "max_mebibytes",
-}
-_CALLS = {
-    "calls.keepHistory": "keep_history",
-    "calls.keepSecrets": "keep_secrets",
-    "calls.environment": "environment",
-}
-_REPLY_TIMEOUT = "inbox.timeout"
 
 
 class SettingsStore:
-    """All settings, delegated to the parts of the engine that own them.
+    """All settings except the window layout's. Without a preferences file they last for the session.
 
-    `files` are the files and folders in use.
+    `files` are the files and folders in use. `defaults` replace those of the table in this run.
 
     Signals:
+        changed: A setting has another value; carries its id and the value.
         problem_found: Something in the file cannot be used; carries a sentence.
     """
 
-    def __init__(self, engine: Engine, files: Files) -> None:
+    def __init__(self, files: Files | None = None, defaults: Mapping[str, JSON] | None = None) -> None:
+        self.changed: Signal[str, JSON] = Signal()
         self.problem_found: Signal[str] = Signal()
-        self._engine = engine
-        self._files = files
-        self._file = SettingsFile(files.preferences) if files.preferences is not None else None
+        self.defaults = dict(defaults or {})
+        self._files = files or Files()
+        self._file = JsonDocument(self._files.preferences) if self._files.preferences is not None else None
+        self._values: dict[str, JSON] = {}
         self._lock = asyncio.Lock()  # one at a time: each builds on the previous result
 
-    async def begin(self) -> None:
-        """Apply the saved settings; warnings about the file are reported."""
-        if self._file is not None:
-            settings, warnings = await asyncio.to_thread(self._file.load)
-            self._engine.use_settings(settings)
-            for warning in warnings:
-                self.problem_found.emit(warning)
+    def load(self) -> None:
+        """Read the file; what is wrong with it is reported."""
+        if self._file is None:
+            return
+        try:
+            values, problems = read_settings(self._file.read())
+        except ConfigError as exc:
+            self.problem_found.emit(str(exc))
+            return
+        self._apply(values)
+        for problem in problems:
+            self.problem_found.emit(f"{self._file.path.name}: {problem}")
 
-    async def values(self) -> Mapping[str, JSON]:
-        """Return all settings by id, except the window's own."""
-        engine = self._engine
-        limits, prefs = await asyncio.to_thread(engine.captures.limits), await engine.calls.prefs()
-        return {
-            **{id: value_of(engine.settings, id) for id in IDS},
-            **{id: getattr(limits, field) for id, field in _CAPTURES.items()},
-            **{id: _as_json(getattr(prefs, field)) for id, field in _CALLS.items()},
-            _REPLY_TIMEOUT: engine.inbox.reply_timeout,
-        }
+    def get(self, id: str) -> Any:
+        """Return the value of a setting, of the type that the table says. Any thread may call this."""
+        return _value(self._values, self.defaults, id)
+
+    def connection(self) -> ConnectionSettings:
+        return ConnectionSettings.of(self.get)
+
+    def values(self) -> Mapping[str, JSON]:
+        """Return the values in the settings dialog by id, except the window's own."""
+        return {setting.id: self.get(setting.id) for setting in SETTINGS if setting.is_stored}
 
     async def set(self, id: str, value: JSON) -> None:
         """Change a setting. Raises ConfigError, leaving it unchanged."""
-        async with self._lock:
-            await self._set(id, value)
+        await self.update(id, lambda _: value)
 
-    async def _set(self, id: str, value: JSON) -> None:
-        id = setting_of(id).id
-        if id in IDS:
-            await self._set_setting(id, value)
-            return
-        checked: Any = checked_value(setting_of(id), value)
-        if id in _CAPTURES:
-            limits = await asyncio.to_thread(self._engine.captures.limits)
-            await self._engine.captures.set_limits(_with(limits, _CAPTURES[id], checked))
-        elif id in _CALLS:
-            prefs = await self._engine.calls.prefs()
-            await self._engine.calls.set_prefs(_with(prefs, _CALLS[id], _as_field(checked)))
-        elif id == _REPLY_TIMEOUT:
-            self._engine.inbox.set_reply_timeout(checked or None)
-        else:
+    async def update(self, id: str, change: Callable[[Any], JSON]) -> None:
+        """Set what `change` makes of the saved value, which another process may have written.
+
+        `change` runs on a thread and must not modify its argument. Manual edits of the file are kept and
+        take effect. Raises ConfigError.
+        """
+        setting = setting_of(id)
+        if not setting.is_stored:
             raise ConfigError(f"The setting {id!r} cannot be changed here.", "Change it in the window.")
+        async with self._lock:
+            if self._file is not None:
+                self._apply(await asyncio.to_thread(self._write, self._file, setting, change))
+            else:
+                value = checked_value(setting, change(self.get(setting.id)))
+                self._apply({**self._values, setting.id: value})
 
-    async def locations(self) -> Mapping[str, Path]:
+    def locations(self) -> Mapping[str, Path]:
         """Return the files and folders in use, by their names in `Files`."""
         return {name: path for name, path in self._files._asdict().items() if path is not None}
 
-    async def _set_setting(self, id: str, value: JSON) -> None:
-        if self._file is not None:
-            settings = await asyncio.to_thread(self._file.set, id, value)
-        else:
-            settings = with_value(self._engine.settings, id, value)
-        self._engine.use_settings(settings)
+    def _write(self, file: JsonDocument, setting: Setting, change: Callable[[Any], JSON]) -> dict[str, JSON]:
+        with file.locked():
+            before = file.read()
+            value = change(_value(read_settings(before)[0], self.defaults, setting.id))
+            after = with_setting(before, setting, checked_value(setting, value))
+            if to_wire(after) != to_wire(before):
+                file.write(after)
+        return read_settings(after)[0]
+
+    def _apply(self, values: dict[str, JSON]) -> None:
+        before, self._values = self._values, values
+        for id in dict.fromkeys((*before, *values)):
+            if (value := self.get(id)) != _value(before, self.defaults, id):
+                self.changed.emit(id, value)
 
 
-def _with(prefs: Any, field: str, value: Any) -> Any:
-    """Return CapturePrefs or CallPrefs with one field changed."""
-    return replace(prefs, **{field: int(value) if type(value) is float else value})
-
-
-def _as_json(value: Any) -> JSON:
-    return list(value) if isinstance(value, tuple) else value
-
-
-def _as_field(value: Any) -> Any:
-    return tuple(value) if isinstance(value, list) else value
+def _value(values: Mapping[str, JSON], defaults: Mapping[str, JSON], id: str) -> Any:
+    if id in values:
+        return values[id]
+    return defaults[id] if id in defaults else setting_of(id).default

@@ -68,6 +68,7 @@ class Bridge(QObject):
         login_changed: The state of a login changed; carries its LoginView.
         login_required: A server requires a login that was not started; carries a LoginRequested.
         tokens_changed: A server's tokens were obtained, refreshed or removed; carries its name.
+        setting_changed: A setting has another value; carries its id and the value.
         inbox_changed: A server request was added to the Inbox, changed or ended; carries the InboxRequest.
         tasks_changed: Tasks were added, changed or removed; carries their server and a mapping of task ids
             to their TaskView, None for a removed task.
@@ -94,6 +95,7 @@ class Bridge(QObject):
     login_changed = Signal(object)
     login_required = Signal(object)
     tokens_changed = Signal(str)
+    setting_changed = Signal(str, object)
     inbox_changed = Signal(object)
     tasks_changed = Signal(str, object)
     drift_changed = Signal(object)
@@ -293,7 +295,6 @@ class Bridge(QObject):
         engine.tasks.changed.connect(lambda view: put_task(view.server, view.id, view))
         engine.tasks.removed.connect(lambda server, id: put_task(server, id, None))
         engine.inbox.changed.connect(self._relay(self.inbox_changed))
-        engine.inbox.problem_found.connect(self._relay(self.problem_found))
         logins = engine.logins
         logins.changed.connect(self._relay(self.login_changed))
         logins.login_requested.connect(self._relay(self.login_required))
@@ -310,8 +311,8 @@ class Bridge(QObject):
         engine.calls.problem_found.connect(self._relay(self.problem_found))
         engine.reply_rules.problem_found.connect(self._relay(self.problem_found))
         engine.secrets.problem_found.connect(self._relay(self.problem_found))
-        store = engine.settings_store
-        store.problem_found.connect(self._relay(self.problem_found))
+        engine.settings.changed.connect(self._relay(self.setting_changed))
+        engine.settings.problem_found.connect(self._relay(self.problem_found))
         engine.secrets.changed.connect(self.on_window(self.secrets_changed.emit))
         captures.recording_changed.connect(self.on_window(self.recording_changed.emit))
 

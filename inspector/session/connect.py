@@ -29,7 +29,7 @@ from inspector.base.errors import (
     UserError,
 )
 from inspector.base.json.values import JSONObject
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.config.servers.entries import (
     Entry,
     HttpEntry,
@@ -83,7 +83,7 @@ def make_routes(
     declared: ClientCapabilities,
     guard: OrphanGuard,
     clock: Clock,
-    settings: Settings,
+    settings: ConnectionSettings,
     authorization: Authorization | None = None,
 ) -> tuple[Route, ...]:
     """Return the routes to a server, in the order in which they are tried.
@@ -103,7 +103,7 @@ def _routes(
     declared: ClientCapabilities,
     guard: OrphanGuard,
     clock: Clock,
-    settings: Settings,
+    settings: ConnectionSettings,
     authorization: Authorization | None,
 ) -> tuple[Route, ...]:
     profile = ClientProfile("mcp-lens", "MCP Lens", __version__, declared)
@@ -163,7 +163,7 @@ def _era_choice(entry: Entry) -> EraChoice:
     return choice
 
 
-def network_of(entry: HttpEntry | WebSocketEntry, settings: Settings) -> Network:
+def network_of(entry: HttpEntry | WebSocketEntry, settings: ConnectionSettings) -> Network:
     """Return the configured network options; headers from the secret store are not included."""
     options = entry.network
     return Network(

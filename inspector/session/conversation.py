@@ -25,7 +25,7 @@ from inspector.base.errors import (
     UserError,
 )
 from inspector.base.json.values import JSONError, JSONObject
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol.client_tasks import ClientTasks
 from inspector.protocol.connection import (
     Certainty,
@@ -110,7 +110,7 @@ class Conversation:
         self,
         transport: Transport,
         recorder: Recorder,
-        settings: Settings,
+        settings: ConnectionSettings,
         responder: Responder,
         tasks: TaskScope,
         on_notified: Callable[[Message], None],
@@ -448,7 +448,7 @@ def _do_nothing() -> None:
     pass
 
 
-def _limits(idle: float, settings: Settings) -> Limits:
+def _limits(idle: float, settings: ConnectionSettings) -> Limits:
     return Limits(idle, max(idle, settings.total_timeout))
 
 

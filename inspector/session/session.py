@@ -24,7 +24,7 @@ from inspector.base.errors import (
 from inspector.base.json.values import JSONObject
 from inspector.base.redaction import masked_command
 from inspector.base.signals import Signal
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol.handshake import NegotiationResult, NextRequest, declared_in, dialect_for
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.revisions import Era, Revision
@@ -75,7 +75,7 @@ class Session:
         self,
         routes: Sequence[Route],
         recorder: Recorder,
-        settings: Settings,
+        settings: ConnectionSettings,
         responder: Responder,
     ) -> None:
         self.state = SessionState()
@@ -117,7 +117,7 @@ class Session:
         if negotiated is not None and negotiated.era is Era.STATELESS:
             self._set_dialect(self._conversation, negotiated.revision)
 
-    def set_settings(self, settings: Settings) -> None:
+    def set_settings(self, settings: ConnectionSettings) -> None:
         """Use these settings from the next connect on."""
         self._settings = settings
 

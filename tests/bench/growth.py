@@ -15,8 +15,8 @@ from pathlib import Path
 import psutil
 
 from inspector.base.clock import SystemClock
-from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
 from inspector.engine.captures import Captures
+from inspector.engine.settings import SettingsStore
 from inspector.protocol.jsonrpc import read
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.recorder import Recorder
@@ -40,10 +40,9 @@ def run(options: argparse.Namespace) -> Result:
 
 
 async def _measure(options: argparse.Namespace, folder: Path) -> Result:
-    preferences = CapturePrefsFile(folder / "preferences.json")
-    preferences.save(CapturePrefs(max_mebibytes=options.limit))
+    settings = SettingsStore(defaults={"captures.keepMebibytes": options.limit})
     log = TrafficLog()
-    captures = Captures(log, folder / "captures", preferences)
+    captures = Captures(log, folder / "captures", settings)
     await captures.begin()
     recorder, clock = Recorder(log, "bench", SystemClock()), SystemClock()
     rss: list[float] = []

@@ -7,8 +7,8 @@ import json
 import pytest
 
 from inspector.base.json.values import JSONObject
-from inspector.config.preferences.settings import Settings
 from inspector.engine.content.text_formats import pretty_text
+from inspector.engine.settings import SettingsStore
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.connection import ProgressReceived
 from inspector.traffic.records import Direction, Record, RecordKind, Status
@@ -278,7 +278,7 @@ async def test_list_with_malformed_items_returns_the_valid_ones(lab: Lab) -> Non
 
 
 async def test_response_over_the_size_limit_is_reported_and_its_start_is_kept(lab: Lab) -> None:
-    small = Lab(Settings(line_cap=2**20))
+    small = Lab(SettingsStore(defaults={"connections.lineCapMebibytes": 1}))
     await small.connect()
     outcome = await small.call("long-line", megabytes=2)
     await small.engine.close()

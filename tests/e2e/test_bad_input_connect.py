@@ -8,12 +8,11 @@ from pathlib import Path
 
 import pytest
 
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import LoopTime
-from tests.helpers.servers import Lab, fault_entry, shell_entry
+from tests.helpers.servers import Lab, fault_entry, shell_entry, timeouts
 
 
 async def test_missing_command_is_reported(lab: Lab) -> None:
@@ -55,7 +54,7 @@ async def test_server_that_exits_immediately_without_output_is_reported(lab: Lab
 @pytest.fixture
 async def hasty_lab(lab: Lab) -> object:
     """Like `lab`, with a connection timeout of 0.3 s instead of 15."""
-    hasty = Lab(Settings(connect_timeout=0.3))
+    hasty = Lab(timeouts(0.3))
     yield hasty
     await hasty.engine.close()
 

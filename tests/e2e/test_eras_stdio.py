@@ -9,12 +9,11 @@ from dataclasses import replace
 
 import pytest
 
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.servers import server
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.traffic.records import RecordKind, Status
-from tests.helpers.servers import Lab, fault_entry
+from tests.helpers.servers import Lab, fault_entry, timeouts
 
 # A server of the stateless era in a few lines: it asks for the folders, then tells what it was given.
 STATELESS = """
@@ -188,7 +187,7 @@ async def test_cancelled_call_sends_a_cancelled_notification(stateless: Lab) -> 
 
 async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(server, "_FIRST_DELAY", 0.01)
-    lab = Lab(Settings(connect_timeout=10, request_timeout=10))
+    lab = Lab(timeouts(10, 10))
     try:
         lab.engine.add(replace(fault_entry(), auto_restart=True))
         await lab.engine.connect("srv")

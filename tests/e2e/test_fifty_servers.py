@@ -12,7 +12,6 @@ from time import thread_time
 import psutil
 import pytest
 
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
@@ -22,7 +21,7 @@ from tests.helpers import httpfaults as faults
 from tests.helpers.certificates import Authority
 from tests.helpers.fakes import LoopTime
 from tests.helpers.httpfaults import FaultServer
-from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
+from tests.helpers.servers import Lab, fault_entry, gone, shell_entry, timeouts
 
 GOOD_PROCESSES, GOOD_URLS = 20, 8
 LIMIT = 60.0  # of one connecting; fifty processes start on two cores
@@ -85,7 +84,7 @@ async def broken_urls(folder: Path, stack: contextlib.AsyncExitStack) -> dict[st
 
 @pytest.fixture
 async def lab(tmp_path: Path) -> AsyncIterator[Lab]:
-    settings = Settings(connect_timeout=LIMIT, request_timeout=LIMIT)
+    settings = timeouts(LIMIT, LIMIT)
     lab = Lab(engine=Engine(ServerListFile(tmp_path / "servers.json"), settings))
     yield lab
     await lab.engine.close()

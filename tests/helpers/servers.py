@@ -11,11 +11,11 @@ import psutil
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
 from inspector.engine.server_view import ServerView
+from inspector.engine.settings import SettingsStore
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.traffic.records import Record, RecordKind
 
@@ -34,11 +34,22 @@ def shell_entry(script: str, name: str = "srv") -> StdioEntry:
     return StdioEntry(name=name, command="/bin/sh", args=("-c", script))
 
 
+def timeouts(connect: float = 15, request: float = 120, total: float = 3600) -> SettingsStore:
+    """Return the default settings, except for these timeouts in seconds."""
+    return SettingsStore(
+        defaults={
+            "connections.connectTimeout": connect,
+            "connections.requestTimeout": request,
+            "connections.longestRequest": total,
+        }
+    )
+
+
 class Lab:
     """An engine under test."""
 
-    def __init__(self, settings: Settings | None = None, engine: Engine | None = None) -> None:
-        self.engine = engine or Engine(settings=settings or Settings(connect_timeout=10, request_timeout=10))
+    def __init__(self, settings: SettingsStore | None = None, engine: Engine | None = None) -> None:
+        self.engine = engine or Engine(settings=settings or timeouts(10, 10))
         self.views: list[ServerView] = []
         self._changed = asyncio.Event()
         self.engine.server_changed.connect(self._on_changed)

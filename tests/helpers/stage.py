@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol.client_capabilities import NOTHING, capabilities_for_methods
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.jsonrpc import Message, read
@@ -24,7 +24,7 @@ from inspector.traffic.records import Record, RecordKind
 from tests.helpers.fakes import FakeClock, MemoryWire
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
+SETTINGS = ConnectionSettings(connect_timeout=15, request_timeout=10, total_timeout=25)
 
 
 class Stage:

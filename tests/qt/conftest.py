@@ -5,7 +5,6 @@ from __future__ import annotations
 import gc
 import weakref
 from collections.abc import Callable, Generator, Iterator
-from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -116,10 +115,8 @@ def make_lens(
         remembers, finds = (name in request.fixturenames for name in ("remembering", "project"))
         made.append(Lens(qtbot, tmp_path, scheme, remembers=remembers, finds=finds))
         # A test of something else should not run Doctor on the servers that it lets fail.
-        engine = made[-1].app.thread.engine
-        engine.use_settings(
-            replace(engine.settings, diagnose_failures="checks_failed_servers" in request.fixturenames)
-        )
+        settings = made[-1].app.thread.engine.settings
+        settings.defaults["connections.examineFailures"] = "checks_failed_servers" in request.fixturenames
         return made[-1]
 
     yield make

@@ -22,6 +22,7 @@ class PanelBridge(QObject):
 
     problem_found = Signal(str)
     recording_changed = Signal(object)
+    setting_changed = Signal(str, object)
 
     def __init__(self, stage: Stage) -> None:
         super().__init__(stage.source)

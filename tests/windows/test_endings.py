@@ -11,9 +11,9 @@ from pathlib import Path
 import psutil
 import pytest
 
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.engine import Engine
+from inspector.engine.settings import SettingsStore
 from tests.e2e.cli_process import run, script
 from tests.windows.test_processes import wait_for_end
 
@@ -42,7 +42,7 @@ def read_pids(path: Path) -> tuple[int, int]:
 
 async def test_server_that_ignores_the_end_of_stdin_can_be_disconnected_and_restarted(tmp_path: Path) -> None:
     program, *args = stubborn(tmp_path / "pids")
-    engine = Engine(settings=Settings(connect_timeout=90))
+    engine = Engine(settings=SettingsStore(defaults={"connections.connectTimeout": 90}))
     engine.add(StdioEntry(name="srv", command=program, args=tuple(args)))
     await engine.connect("srv")
     first = read_pids(tmp_path / "pids")
@@ -70,6 +70,7 @@ os.environ["QT_QPA_PLATFORM"] = "offscreen"
 from PySide6.QtCore import QTimer
 import inspector.app.main as main
 from inspector.engine.views import ServerStatus
+from tests.helpers.servers import timeouts
 make_frontend = main.make_frontend
 def make_and_close(layout):
     frontend = make_frontend(layout)

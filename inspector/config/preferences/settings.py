@@ -1,11 +1,10 @@
-"""The table of all settings, and the limits and timeouts stored in the preferences file.
+"""The table of all settings, and their validation in the preferences file.
 
     {"connections": {"connectTimeout": 30}, "lists": {"askForLists": false}}
 
-The settings dialog, its search, "restore default" and the file reader all use the table. A setting's id
-is its path in the preferences file: `connections.connectTimeout` is that member of that section. The
-settings in `IN_LAYOUT` are stored with the window layout; settings without a value only run a command or
-show a file.
+The settings dialog, its search, "restore default" and the reader of the file all use the table. A setting's
+id is its path in the file: `connections.connectTimeout` is that member of that section. Settings without a
+value only run a command or show a file.
 
 The file holds non-default values only. Unknown members are preserved; an invalid one falls back to its
 default and is reported.
@@ -16,36 +15,16 @@ from __future__ import annotations
 import math
 import os
 import re
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from enum import Enum
-from pathlib import Path
 from typing import Any
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject, compact, excerpt
 from inspector.base.plain_text import one_line
 from inspector.base.search_path import AS_STARTED, LOGIN_SHELL, is_path_list
-from inspector.config.json_file import JsonDocument
-from inspector.config.preferences.sections import CallPrefs, CapturePrefs, invalid_value
 from inspector.protocol.framing import DEFAULT_LINE_CAP
-
-
-@dataclass(frozen=True, slots=True)
-class Settings:
-    """Limits and timeouts. Times in seconds, sizes in bytes."""
-
-    connect_timeout: float = 15.0
-    request_timeout: float = 120.0
-    total_timeout: float = 3600.0  # upper limit when progress extends a request's timeout
-    keep_alive: float = 0.0  # ping interval; 0: off
-    line_cap: int = DEFAULT_LINE_CAP
-    max_pages: int = 10_000
-    server_path: str = LOGIN_SHELL  # where the PATH of commands comes from, or a PATH
-    diagnose_failures: bool = True  # run Doctor when connecting fails
-    save_baselines: bool = True  # store baselines to detect changes
-    fetch_all_lists: bool = True  # also fetch lists that are not shown, to compare them
-
 
 _MIB = 1024 * 1024
 _DAY = 86_400.0
@@ -60,6 +39,9 @@ class Kind(Enum):
     CHOICE = "choice"  # one of `choices`
     PATH = "path"  # one of `choices`, or a list of folders as in PATH
     NAMES = "names"  # a list of environment variable names
+    FOLDERS = "folders"  # a list of paths
+    LIST = "list"  # a JSON array; its owner validates the items
+    OBJECT = "object"  # a JSON object; its owner validates the members
     COMMAND = "command"  # no value: runs the window command `target`
     FILE = "file"  # no value: shows the file or folder `target` (`config.paths.Files`)
 
@@ -68,7 +50,8 @@ class Kind(Enum):
 class Setting:
     """A setting.
 
-    `zero_text` is shown for 0 where it has a special meaning. `choices` are pairs of value and label.
+    `zero_text` is shown for 0 where it has a special meaning. `choices` are pairs of value and label. One
+    that is `in_layout` is stored with the window layout. `old_id` is where earlier versions stored it.
     """
 
     id: str
@@ -84,18 +67,17 @@ class Setting:
     zero_text: str = ""
     choices: tuple[tuple[str, str], ...] = ()
     target: str = ""
+    in_layout: bool = False
+    old_id: str = ""
 
     @property
     def has_value(self) -> bool:
         return self.kind not in (Kind.COMMAND, Kind.FILE)
 
     @property
-    def json_section(self) -> str:
-        return self.id.partition(".")[0]
-
-    @property
-    def member(self) -> str:
-        return self.id.partition(".")[2]
+    def is_stored(self) -> bool:
+        """True if its value is in the preferences file."""
+        return self.has_value and not self.in_layout
 
     def matches(self, words: Sequence[str]) -> bool:
         """True if the section, title, description and ID contain all search words."""
@@ -105,33 +87,32 @@ class Setting:
 
 _ON_RECONNECT = "Takes effect on reconnect."
 _PER_SERVER = "Can be overridden per server."
-_defaults, _captures, _calls = Settings(), CapturePrefs(), CallPrefs()
 
 SETTINGS = (
     Setting("connections.connectTimeout", "Connections", "Connection timeout",
             "Maximum time to connect; for a process it counts from its first output, at the latest 10 s "
             f"after its start. {_PER_SERVER} {_ON_RECONNECT}",
-            Kind.NUMBER, _defaults.connect_timeout, 0.1, 3600, unit="s"),
+            Kind.NUMBER, 15, 0.1, 3600, unit="s"),
     Setting("connections.requestTimeout", "Connections", "Request timeout",
             f"Maximum time without a response or progress. {_PER_SERVER} {_ON_RECONNECT}",
-            Kind.NUMBER, _defaults.request_timeout, 0.1, _DAY, unit="s"),
+            Kind.NUMBER, 120, 0.1, _DAY, unit="s"),
     Setting("connections.longestRequest", "Connections", "Total request timeout",
             f"Maximum time for a request, regardless of progress. {_PER_SERVER} {_ON_RECONNECT}",
-            Kind.NUMBER, _defaults.total_timeout, 1, 7 * _DAY, unit="s"),
+            Kind.NUMBER, 3600, 1, 7 * _DAY, unit="s"),
     Setting("connections.keepAlive", "Connections", "Keep-alive interval",
             f"How often a ping is sent. Pings appear in Traffic. {_PER_SERVER} {_ON_RECONNECT}",
-            Kind.NUMBER, _defaults.keep_alive, 0, _DAY, unit="s", zero_text="never"),
+            Kind.NUMBER, 0, 0, _DAY, unit="s", zero_text="never"),
     Setting("connections.lineCapMebibytes", "Connections", "Maximum message size",
             f"Larger messages are skipped and reported. A message must fit into memory. {_ON_RECONNECT}",
-            Kind.NUMBER, _defaults.line_cap // _MIB, 1, 2048, is_integer=True, unit="MiB"),
+            Kind.NUMBER, DEFAULT_LINE_CAP // _MIB, 1, 2048, is_integer=True, unit="MiB"),
     Setting("connections.mostPages", "Connections", "Pagination limit",
             "Maximum number of pages fetched for one list, in case a server never stops paginating. "
                 f"{_ON_RECONNECT}",
-            Kind.NUMBER, _defaults.max_pages, 1, 1_000_000, is_integer=True, unit="pages"),
+            Kind.NUMBER, 10_000, 1, 1_000_000, is_integer=True, unit="pages"),
     Setting("connections.examineFailures", "Connections", "Diagnose failed connections automatically",
             "Runs Doctor when a connection fails; this starts a command again. If off, run Doctor "
                 "yourself. Takes effect immediately.",
-            Kind.FLAG, _defaults.diagnose_failures),
+            Kind.FLAG, True),
     Setting("connections.serverPath", "Connections", "PATH for servers",
             "Where commands are looked up. Login shell: if MCP Lens was not started from a terminal, the "
                 f"folders of your login shell are appended. {_ON_RECONNECT}",
@@ -139,14 +120,14 @@ SETTINGS = (
             choices=((LOGIN_SHELL, "Login shell"), (AS_STARTED, "As started"))),
     Setting("captures.record", "Traffic and captures", "Record traffic automatically",
             "Writes all traffic to a capture while MCP Lens is running. Takes effect immediately.",
-            Kind.FLAG, _captures.is_on),
+            Kind.FLAG, True),
     Setting("captures.keepDays", "Traffic and captures", "Keep captures for",
             "Older captures are deleted, immediately and at every startup.",
-            Kind.NUMBER, _captures.max_days, 1, 3650, is_integer=True, unit="days"),
+            Kind.NUMBER, 30, 1, 1_000_000, is_integer=True, unit="days"),
     Setting("captures.keepMebibytes", "Traffic and captures", "Maximum total size of captures",
             "When all captures together exceed this size, the oldest are deleted, immediately and at "
                 "every startup.",
-            Kind.NUMBER, _captures.max_mebibytes, 1, 1024 * 1024, is_integer=True, unit="MiB"),
+            Kind.NUMBER, 2048, 1, 1_000_000_000, is_integer=True, unit="MiB"),
     Setting("window.keptCaptures", "Traffic and captures", "Manage captures",
             "Open or delete saved captures.", Kind.COMMAND, target="capture.kept"),
     Setting("window.colorRules", "Traffic and captures", "Color rules",
@@ -154,16 +135,16 @@ SETTINGS = (
     Setting("inbox.timeout", "Inbox", "Inbox timeout",
             "After this time, elicitations are cancelled and sampling requests are rejected. Applies "
                 "to new server requests.",
-            Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero_text="no limit"),
+            Kind.NUMBER, None, 0, 7 * _DAY, unit="s", zero_text="no limit", old_id="inbox.answerWithin"),
     Setting("window.answerRules", "Inbox", "Reply rules",
             "Reply to server requests automatically.",
             Kind.COMMAND, target="app.answers"),
     Setting("calls.keepHistory", "Calls", "Save call history",
             "Saves the arguments of your calls for each tool. Turning this off keeps the existing history.",
-            Kind.FLAG, _calls.keep_history),
+            Kind.FLAG, True),
     Setting("calls.keepSecrets", "Calls", "Save secrets in call history",
             "Also saves arguments that look like passwords or keys, in plain text. Applies to new calls.",
-            Kind.FLAG, _calls.keep_secrets),
+            Kind.FLAG, False),
     Setting("calls.environment", "Calls", "Environment variables available to calls",
             "Only these can be used as ${env:NAME} in arguments, because saved calls may come from "
                 "others. Separate names with commas.",
@@ -175,12 +156,13 @@ SETTINGS = (
             "Values for ${name} in arguments.", Kind.COMMAND, target="call.variables"),
     Setting("lists.remember", "Change detection", "Save baselines",
             f"Compares tools, resources and prompts with the baseline and reports changes. {_ON_RECONNECT}",
-            Kind.FLAG, _defaults.save_baselines),
+            Kind.FLAG, True),
     Setting("lists.askForLists", "Change detection", "Fetch all lists on connect",
             "If off, only the lists you open are compared. The requests appear in Traffic.",
-            Kind.FLAG, _defaults.fetch_all_lists),
+            Kind.FLAG, True),
     Setting("look.scheme", "Appearance", "Theme", "Light, dark, or system theme. Takes effect immediately.",
-            Kind.CHOICE, "system", choices=(("system", "System"), ("light", "Light"), ("dark", "Dark"))),
+            Kind.CHOICE, "system", choices=(("system", "System"), ("light", "Light"), ("dark", "Dark")),
+            in_layout=True),
     Setting("window.secrets", "Secrets", "Secret storage",
             "Store keys and tokens in the system keychain, in a file encrypted with a passphrase, or "
                 "in memory only.",
@@ -209,16 +191,25 @@ SETTINGS = (
             Kind.FILE, target="layout"),
 )  # fmt: skip
 
-IN_LAYOUT = frozenset({"look.scheme"})
-_BY_ID = {setting.id: setting for setting in SETTINGS}
-_OLD_IDS = {"inbox.answerWithin": "inbox.timeout"}
-_ENVIRONMENT_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_()]*")
+# Edited in dialogs and panels of their own.
+EDITED_ELSEWHERE = (
+    Setting("calls.folders", "", "Folders with saved calls", "", Kind.FOLDERS, []),
+    Setting("filters", "", "Saved filters", "", Kind.OBJECT, {}),
+    Setting("colorRules", "", "Color rules", "", Kind.LIST, old_id="colourRules"),
+    Setting("logins", "", "Login options of servers", "", Kind.OBJECT, {}),
+)
+
+_STORED = tuple(setting for setting in (*SETTINGS, *EDITED_ELSEWHERE) if setting.is_stored)
+_BY_ID = {
+    id: setting for setting in (*SETTINGS, *EDITED_ELSEWHERE) for id in (setting.id, setting.old_id) if id
+}
+_ENVIRONMENT_NAME = re.compile(r"[^\s,;=]+")
 
 
 def setting_of(id: str) -> Setting:
     """Return a setting by its current or former id. Raises ConfigError."""
     try:
-        return _BY_ID[_OLD_IDS.get(id, id)]
+        return _BY_ID[id]
     except KeyError:
         raise ConfigError(f"Unknown setting {id!r}.") from None
 
@@ -227,39 +218,57 @@ def checked_value(setting: Setting, value: JSON) -> JSON:
     """Return the value if it is valid. Raises ConfigError whose summary says what is expected."""
     if value is None and setting.default is None:
         return None
-    choices = [choice for choice, _ in setting.choices]
-    is_valid = {
-        Kind.FLAG: lambda: isinstance(value, bool),
-        Kind.NUMBER: lambda: _is_number(setting, value),
-        Kind.CHOICE: lambda: value in choices,
-        Kind.PATH: lambda: isinstance(value, str) and (value in choices or is_path_list(value)),
-        Kind.NAMES: lambda: _is_name_list(value),
-    }.get(setting.kind)
-    if is_valid is None or not is_valid():
+    if not _is_valid(setting, value):
         raise ConfigError(
             f"“{setting.title}” must be {expected_text(setting)}, not {one_line(excerpt(value))}."
         )
-    return value
+    if setting.kind is Kind.NUMBER and setting.default is None and not value:
+        return None
+    return int(value) if setting.is_integer and isinstance(value, float) else value
+
+
+def _is_valid(setting: Setting, value: JSON) -> bool:
+    choices = [choice for choice, _ in setting.choices]
+    match setting.kind:
+        case Kind.FLAG:
+            return isinstance(value, bool)
+        case Kind.NUMBER:
+            return _is_number(setting, value)
+        case Kind.CHOICE:
+            return value in choices
+        case Kind.PATH:
+            return isinstance(value, str) and (value in choices or is_path_list(value))
+        case Kind.NAMES:
+            return _is_list_of(value, lambda name: bool(_ENVIRONMENT_NAME.fullmatch(name)))
+        case Kind.FOLDERS:
+            return _is_list_of(value, bool)
+        case Kind.LIST:
+            return isinstance(value, list)
+        case Kind.OBJECT:
+            return isinstance(value, dict)
+    return False
 
 
 def expected_text(setting: Setting) -> str:
     """Describe the valid values, as the end of a sentence."""
-    if setting.kind is Kind.FLAG:
-        return "true or false"
-    if setting.kind is Kind.CHOICE:
-        return f"one of {', '.join(value for value, _ in setting.choices)}"
-    if setting.kind is Kind.PATH:
-        values = ", ".join(value for value, _ in setting.choices)
-        return f"{values}, or absolute folders separated by “{os.pathsep}”"
-    if setting.kind is Kind.NAMES:
-        return "a list of environment variable names"
+    match setting.kind:
+        case Kind.FLAG:
+            return "true or false"
+        case Kind.CHOICE:
+            return f"one of {', '.join(value for value, _ in setting.choices)}"
+        case Kind.PATH:
+            values = ", ".join(value for value, _ in setting.choices)
+            return f"{values}, or absolute folders separated by “{os.pathsep}”"
+        case Kind.NAMES:
+            return "a list of environment variable names"
+        case Kind.FOLDERS:
+            return "a list of folders"
+        case Kind.LIST:
+            return "an array"
+        case Kind.OBJECT:
+            return "an object"
     number = "an integer" if setting.is_integer else "a number"
     return f"{number} from {setting.minimum:g} to {setting.maximum:,.10g}"
-
-
-def _default_text(setting: Setting) -> str:
-    is_number = isinstance(setting.default, int | float) and not isinstance(setting.default, bool)
-    return f"{setting.default:,.10g}" if is_number else compact(setting.default)
 
 
 def _is_number(setting: Setting, value: JSON) -> bool:
@@ -268,93 +277,80 @@ def _is_number(setting: Setting, value: JSON) -> bool:
     return setting.minimum <= value <= setting.maximum and (not setting.is_integer or value == int(value))
 
 
-def _is_name_list(value: JSON) -> bool:
+def _is_list_of(value: JSON, is_valid: Callable[[str], bool]) -> bool:
     if not isinstance(value, list) or len(value) > _MAX_NAMES:
         return False
-    return all(isinstance(name, str) and _ENVIRONMENT_NAME.fullmatch(name) for name in value)
+    return all(isinstance(item, str) and is_valid(item) for item in value)
 
 
-# By setting id: the field of `Settings`, and the factor from the file's unit to the field's.
-_FIELDS = {
-    "connections.connectTimeout": ("connect_timeout", 1),
-    "connections.requestTimeout": ("request_timeout", 1),
-    "connections.longestRequest": ("total_timeout", 1),
-    "connections.keepAlive": ("keep_alive", 1),
-    "connections.lineCapMebibytes": ("line_cap", _MIB),
-    "connections.mostPages": ("max_pages", 1),
-    "connections.serverPath": ("server_path", 1),
-    "connections.examineFailures": ("diagnose_failures", 1),
-    "lists.remember": ("save_baselines", 1),
-    "lists.askForLists": ("fetch_all_lists", 1),
-}
-IDS = tuple(_FIELDS)
+def read_settings(document: JSONObject) -> tuple[dict[str, JSON], list[str]]:
+    """Return the values in a preferences file by id, and what is wrong with the others."""
+    values: dict[str, JSON] = {}
+    problems: list[str] = []
+    for section in dict.fromkeys(setting.id.partition(".")[0] for setting in _STORED if "." in setting.id):
+        if not isinstance(document.get(section, {}), dict):
+            problems.append(f"“{section}” must be an object. Using the defaults.")
+    for setting in _STORED:
+        id = next((id for id in (setting.id, setting.old_id) if id and _has(document, id)), None)
+        if id is not None:
+            section, _, member = id.rpartition(".")
+            try:
+                values[setting.id] = checked_value(setting, _members(document, section)[member])
+            except ConfigError:
+                problems.append(f"“{id}” must be {expected_text(setting)}. {_default_text(setting)}")
+    return values, problems
 
 
-def value_of(settings: Settings, id: str) -> JSON:
-    """Return the value as written in the file."""
-    field, factor = _FIELDS[id]
-    value: JSON = getattr(settings, field)
-    return value if factor == 1 else int(getattr(settings, field)) // factor
+def with_setting(document: JSONObject, setting: Setting, value: JSON) -> JSONObject:
+    """Return a preferences file with this value. A default is left out, so that it follows the app."""
+    for id in filter(None, (setting.old_id, setting.id)):
+        section, _, member = id.rpartition(".")
+        members = {key: each for key, each in _members(document, section).items() if key != member}
+        if id == setting.id and value != setting.default:
+            members[member] = value
+        document = {**document, section: members} if section else members
+        if not members and section:
+            del document[section]
+    return document
 
 
-def with_value(settings: Settings, id: str, value: JSON) -> Settings:
-    """Return the settings with one value changed. Raises ConfigError if it is invalid."""
-    field, factor = _FIELDS[id]
-    valid: Any = checked_value(setting_of(id), value)
-    if setting_of(id).is_integer:
-        valid = int(valid) * factor
-    return replace(settings, **{field: valid})
+def _members(document: JSONObject, section: str) -> JSONObject:
+    """Return the members of a section; an invalid section counts as empty."""
+    members = document.get(section) if section else document
+    return members if isinstance(members, dict) else {}
 
 
-class SettingsFile:
-    """The `Settings` sections of the preferences file."""
-
-    def __init__(self, path: Path) -> None:
-        self._file = JsonDocument(path)
-
-    def load(self) -> tuple[Settings, list[str]]:
-        """Return the settings and warnings about invalid values. Never raises."""
-        try:
-            return self._settings(self._file.read())
-        except ConfigError as exc:
-            return Settings(), [str(exc)]
-
-    def set(self, id: str, value: JSON) -> Settings:
-        """Write one setting and return all of them. Raises ConfigError.
-
-        A default is not written, so that it follows the app. Manual edits made meanwhile are kept and take
-        effect.
-        """
-        with self._file.locked():
-            document = self._file.read()
-            _put(document, setting_of(id), value_of(with_value(Settings(), id, value), id))
-            self._file.write(document)
-        return self._settings(document)[0]
-
-    def _settings(self, document: JSONObject) -> tuple[Settings, list[str]]:
-        settings, warnings = Settings(), list[str]()
-        for section in dict.fromkeys(setting_of(id).json_section for id in IDS):
-            if not isinstance(document.get(section, {}), dict):
-                warnings.append(invalid_value(self._file.path, section, "an object"))
-        for id in IDS:
-            setting = setting_of(id)
-            members = document.get(setting.json_section)
-            if isinstance(members, dict) and setting.member in members:
-                try:
-                    settings = with_value(settings, id, members[setting.member])
-                except ConfigError:
-                    expected, default = expected_text(setting), _default_text(setting)
-                    warnings.append(invalid_value(self._file.path, id, expected, default))
-        return settings, warnings
+def _has(document: JSONObject, id: str) -> bool:
+    section, _, member = id.rpartition(".")
+    return member in _members(document, section)
 
 
-def _put(document: JSONObject, setting: Setting, value: JSON) -> None:
-    section = document.get(setting.json_section)
-    members = dict(section) if isinstance(section, dict) else {}
-    members.pop(setting.member, None)
-    if value != setting.default:
-        members[setting.member] = value
-    if members:
-        document[setting.json_section] = members
-    else:
-        document.pop(setting.json_section, None)
+def _default_text(setting: Setting) -> str:
+    if setting.default is None:
+        return "Using the default (none)."
+    is_number = isinstance(setting.default, int | float) and not isinstance(setting.default, bool)
+    return f"Using the default ({f'{setting.default:,.10g}' if is_number else compact(setting.default)})."
+
+
+@dataclass(frozen=True, slots=True)
+class ConnectionSettings:
+    """The settings of a connection. Times in seconds, sizes in bytes."""
+
+    connect_timeout: float = 15.0
+    request_timeout: float = 120.0
+    total_timeout: float = 3600.0  # upper limit when progress extends a request's timeout
+    keep_alive: float = 0.0  # ping interval; 0: off
+    line_cap: int = DEFAULT_LINE_CAP
+    max_pages: int = 10_000
+
+    @classmethod
+    def of(cls, get: Callable[[str], Any]) -> ConnectionSettings:
+        """Return the settings that `get` returns by id."""
+        return cls(
+            get("connections.connectTimeout"),
+            get("connections.requestTimeout"),
+            get("connections.longestRequest"),
+            get("connections.keepAlive"),
+            get("connections.lineCapMebibytes") * _MIB,
+            get("connections.mostPages"),
+        )

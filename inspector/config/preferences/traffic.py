@@ -1,18 +1,16 @@
-"""Saved filters and color rules of the traffic view, in the preferences file.
+"""Saved filters and color rules of the traffic view, as the settings `filters` and `colorRules` store them.
 
-Unknown members are preserved when it is written; an invalid entry is skipped and reported. Imported at
-start-up: keep it light.
+An invalid entry is skipped and reported. Imported at start-up: keep it light.
 """
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
-from types import MappingProxyType
+from collections.abc import Sequence
 from typing import NamedTuple
 
-from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSON, JSONObject
+
+FILTERS, COLOR_RULES = "filters", "colorRules"
 
 # Row backgrounds that a rule can set, as named in the file.
 TINTS = ("error", "warn", "ok", "wait", "inbound", "outbound")
@@ -34,66 +32,31 @@ DEFAULT_RULES = (
 )
 
 
-class TrafficPrefs(NamedTuple):
-    """Saved filters by name, and color rules in evaluation order."""
+def read_filters(value: JSON) -> tuple[dict[str, str], list[str]]:
+    """Return the saved filters by name, and what is wrong with the others."""
+    filters = value if isinstance(value, dict) else {}
+    problems = [
+        f"The saved filter {name!r} must be a string. It is ignored."
+        for name, text in filters.items()
+        if not isinstance(text, str)
+    ]
+    return {name: text for name, text in filters.items() if isinstance(text, str)}, problems
 
-    filters: Mapping[str, str] = MappingProxyType({})
-    rules: Sequence[ColorRule] = DEFAULT_RULES
+
+def read_rules(value: JSON) -> tuple[Sequence[ColorRule], list[str]]:
+    """Return the color rules in evaluation order, and what is wrong with the others."""
+    if not isinstance(value, list):
+        return DEFAULT_RULES, []
+    rules, problems = [_read_rule(entry) for entry in value], list[str]()
+    for number, rule in enumerate(rules, 1):
+        if rule is None:
+            problems.append(f"Color rule {number} needs a “filter” and a known “tint”. It is ignored.")
+    return tuple(rule for rule in rules if rule is not None), problems
 
 
-class TrafficPrefsFile:
-    """The `TrafficPrefs` sections of the preferences file."""
-
-    def __init__(self, path: Path) -> None:
-        from inspector.config.json_file import JsonDocument  # on most starts no file is read yet
-
-        self._file = JsonDocument(path)
-
-    def load(self) -> tuple[TrafficPrefs, list[str]]:
-        """Return the preferences and one sentence per problem. Never raises."""
-        try:
-            document = self._file.read()
-        except ConfigError as exc:
-            return TrafficPrefs(), [str(exc)]
-        problems: list[str] = []
-        rules = document.get("colorRules", document.get("colourRules"))
-        return TrafficPrefs(
-            self._filters(document.get("filters", {}), problems),
-            DEFAULT_RULES if rules is None else self._rules(rules, problems),
-        ), problems
-
-    def save(self, prefs: TrafficPrefs) -> None:
-        """Write the preferences. Raises ConfigError."""
-        with self._file.locked():
-            document = self._file.read()
-            known = document.get("colorRules", document.pop("colourRules", None))
-            document["filters"] = dict(prefs.filters)
-            document["colorRules"] = [_written(rule, known) for rule in prefs.rules]
-            self._file.write(document)
-
-    def _filters(self, section: JSON, problems: list[str]) -> dict[str, str]:
-        if not isinstance(section, dict):
-            problems.append(self._problem("“filters” must be an object with string values"))
-            return {}
-        wrong = [name for name, text in section.items() if not isinstance(text, str)]
-        problems += [self._problem(f"the filter {name!r} must be a string") for name in wrong]
-        return {name: text for name, text in section.items() if isinstance(text, str)}
-
-    def _rules(self, section: JSON, problems: list[str]) -> tuple[ColorRule, ...]:
-        if not isinstance(section, list):
-            problems.append(self._problem("“colorRules” must be an array"))
-            return DEFAULT_RULES
-        rules: list[ColorRule] = []
-        for number, entry in enumerate(section, 1):
-            rule = _read_rule(entry)
-            if rule is None:
-                problems.append(self._problem(f"color rule {number} needs a “filter” and a known “tint”"))
-            else:
-                rules.append(rule)
-        return tuple(rules)
-
-    def _problem(self, text: str) -> str:
-        return f"{self._file.path.name}: {text}. It is ignored."
+def written_rules(rules: Sequence[ColorRule], saved: JSON) -> JSON:
+    """Return the rules as JSON, keeping unknown members of those that are `saved`."""
+    return [_written(rule, saved) for rule in rules]
 
 
 def _read_rule(entry: JSON) -> ColorRule | None:

@@ -30,9 +30,9 @@ from inspector.config.calls.saved_calls import (
     write_expected,
 )
 from inspector.config.calls.variables import IN_SECRETS, Variables, VariablesFile, is_secret
-from inspector.config.preferences.sections import CallPrefs, CallPrefsFile
 from inspector.config.secrets.records import SecretsUnavailable, make_name
 from inspector.engine.secrets import Secrets
+from inspector.engine.settings import SettingsStore
 
 T = TypeVar("T")
 
@@ -67,7 +67,7 @@ class CallLibrary:
         self,
         history: Path | None = None,
         saved: Path | None = None,
-        preferences: Path | None = None,
+        settings: SettingsStore | None = None,
         secrets: Secrets | None = None,
     ) -> None:
         self.problem_found: Signal[str] = Signal()
@@ -76,38 +76,18 @@ class CallLibrary:
         self._secrets = secrets
         self._own = saved
         self._allowed = AllowedCalls(saved / ALLOWED_CALLS_FILE_NAME if saved is not None else None)
-        self._preferences = CallPrefsFile(preferences) if preferences is not None else None
-        self._prefs = CallPrefs()
+        self._settings = settings or SettingsStore()
+        self._settings.changed.connect(lambda id, value: self._apply_settings())
+        self._apply_settings()
 
-    async def begin(self) -> None:
-        """Load the preferences; warnings about the file are reported."""
-        if self._preferences is None:
-            return
-        prefs, warnings = await asyncio.to_thread(self._preferences.load)
-        self._apply(prefs)
-        for warning in warnings:
-            self.problem_found.emit(warning)
+    def _apply_settings(self) -> None:
+        """Turning the history off keeps what is stored; `forget_all` deletes it."""
+        self.history.is_on = self._settings.get("calls.keepHistory")
+        self.history.keep_secrets = self._settings.get("calls.keepSecrets")
 
     async def end(self) -> None:
         """Write the rest of the history."""
         await asyncio.to_thread(self.history.close)
-
-    async def prefs(self) -> CallPrefs:
-        return self._prefs
-
-    async def set_prefs(self, prefs: CallPrefs) -> None:
-        """Set the preferences.
-
-        Turning the history off keeps what is stored; `forget_all` deletes it.
-        """
-        if self._preferences is not None:
-            await asyncio.to_thread(self._preferences.save, prefs)
-        self._apply(prefs)
-
-    def _apply(self, prefs: CallPrefs) -> None:
-        self._prefs = prefs
-        self.history.is_on = prefs.keep_history
-        self.history.keep_secrets = prefs.keep_secrets
 
     async def history_of(self, server: str, tool: str) -> ToolHistory:
         return await asyncio.to_thread(self.history.of, server, tool)
@@ -225,12 +205,13 @@ class CallLibrary:
         if not await asyncio.to_thread(folder.is_dir):
             raise ConfigError(f"{one_line(str(folder))} is not a folder.", "Choose a folder.")
         if folder not in self._paths():
-            await self.set_prefs(replace(self._prefs, folders=(*self._prefs.folders, str(folder))))
+            await self._settings.update("calls.folders", lambda added: [*added, str(folder)])
 
     async def remove_folder(self, folder: Path) -> None:
         """Stop reading calls from a folder; its files stay."""
-        folders = tuple(text for text in self._prefs.folders if _path(text) != folder)
-        await self.set_prefs(replace(self._prefs, folders=folders))
+        await self._settings.update(
+            "calls.folders", lambda added: [text for text in added if _path(text) != folder]
+        )
 
     def _load(self) -> tuple[SavedFolder, ...]:
         return tuple(
@@ -243,7 +224,7 @@ class CallLibrary:
         return any(self._folder(one.path).has_changed(one.loaded.snapshot) for one in shown)
 
     def _paths(self) -> list[Path]:
-        added = [_path(text) for text in self._prefs.folders]
+        added = [_path(text) for text in self._settings.get("calls.folders")]
         own = [self._own] if self._own is not None else []
         return list(dict.fromkeys([*own, *(path for path in added if path.is_absolute())]))
 
@@ -310,7 +291,8 @@ class CallLibrary:
         return await asyncio.to_thread(work, VariablesFile(self._folder(folder).path))
 
     def _environment(self) -> dict[str, str]:
-        return {name: os.environ[name] for name in self._prefs.environment if name in os.environ}
+        names = self._settings.get("calls.environment")
+        return {name: os.environ[name] for name in names if name in os.environ}
 
 
 def _secret_name(folder: Path, name: str) -> str:

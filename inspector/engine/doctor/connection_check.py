@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from inspector.base.clock import Clock
 from inspector.base.errors import FailureKind, UserError
 from inspector.base.units import plural
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.placeholders import needs_expansion
 from inspector.engine.doctor.probe_session import ObservedTraffic, ProbeSession
@@ -43,7 +43,7 @@ class CheckContext:
     log: TrafficLog
     guard: OrphanGuard
     clock: Clock
-    settings: Settings
+    settings: ConnectionSettings
     resolve: Callable[[Entry], Awaitable[Entry]] = _unchanged
     authorization: Authorization | None = None
     may_contact: bool = True

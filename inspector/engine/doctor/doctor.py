@@ -65,7 +65,7 @@ class Doctor:
 
     async def check_after_failure(self, server: str) -> None:
         """After a failed connection, call `start` unless the user disabled that."""
-        if self._engine.settings.diagnose_failures:
+        if self._engine.settings.get("connections.examineFailures"):
             await self.start(server)
 
     async def check(self, server: str) -> CheckReport:
@@ -168,7 +168,7 @@ class Doctor:
         from inspector.engine.doctor.connection_check import CheckContext
 
         engine = self._engine
-        return CheckContext(engine.log, self._guard, engine.clock, engine.settings)
+        return CheckContext(engine.log, self._guard, engine.clock, engine.settings.connection())
 
     def _certificates(self) -> Path | None:
         server_list = self._engine.servers.server_list

@@ -14,7 +14,7 @@ from dataclasses import dataclass, field, replace
 from inspector.base.clock import Clock
 from inspector.base.errors import ConnectFailed, LensError, RequestTimedOut, UserError
 from inspector.base.json.values import JSONError
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol.framing import Overlong
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import Kind, Message, error_of, read
@@ -300,7 +300,7 @@ class ProbeSession:
         log: TrafficLog,
         server: str,
         clock: Clock,
-        settings: Settings,
+        settings: ConnectionSettings,
         is_final: Callable[[ObservedTraffic], bool] | None = None,
     ) -> None:
         self.listener = TrafficListener(clock)

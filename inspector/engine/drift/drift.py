@@ -175,7 +175,7 @@ class Drift:
             self._connected.discard(view.name)
         elif view.name not in self._connected and view.negotiated is not None:
             self._connected.add(view.name)
-            if self._engine.settings.save_baselines and self._folder is not None:
+            if self._engine.settings.get("lists.remember") and self._folder is not None:
                 location = BaselineLocation(
                     self._folder, view.name, identity_of(self._engine.entry(view.name))
                 )
@@ -239,7 +239,7 @@ class Drift:
 
     async def _list(self, server: str, lists: _ServerLists, kind: str) -> None:
         """Fetch a list, which arrives in `record_list`. If that fails, it is not compared."""
-        if not self._engine.settings.fetch_all_lists or not self._is_current(server, lists):
+        if not self._engine.settings.get("lists.askForLists") or not self._is_current(server, lists):
             return
         engine = self._engine
         fetch = {

@@ -18,7 +18,6 @@ from inspector.base.clock import Clock, SystemClock
 from inspector.base.errors import LensError, UserError
 from inspector.base.plain_text import visible
 from inspector.base.signals import Signal
-from inspector.config.preferences.sections import InboxPrefs, InboxPrefsFile
 from inspector.engine.inbox.pending import (
     CANCEL,
     EarlierRounds,
@@ -30,6 +29,7 @@ from inspector.engine.inbox.pending import (
     results_of,
 )
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply, RequestItem, Round
+from inspector.engine.settings import SettingsStore
 from inspector.protocol.jsonrpc import INTERNAL_ERROR
 from inspector.protocol.revisions import Revision
 from inspector.protocol.server_requests.request import ELICITATION
@@ -74,25 +74,19 @@ class Rules(Protocol):
 class Inbox:
     """Pending server requests of all servers.
 
-    `reply_timeout` is the Inbox timeout in seconds, None for unlimited; `prefs` saves it.
-
     Signals:
         changed: A request was added, changed or ended; carries its InboxRequest.
-        problem_found: Something is wrong with the preferences; carries a sentence.
     """
 
     def __init__(
         self,
         clock: Clock | None = None,
         *,
-        reply_timeout: float | None = None,
         rules: Rules | None = None,
-        prefs: InboxPrefsFile | None = None,
+        settings: SettingsStore | None = None,
     ) -> None:
         self.changed: Signal[InboxRequest] = Signal()
-        self.problem_found: Signal[str] = Signal()
-        self.reply_timeout = reply_timeout
-        self._prefs = prefs
+        self.settings = settings or SettingsStore()
         self.rules = rules
         self._clock = clock or SystemClock()
         self._ids = itertools.count(1)
@@ -110,20 +104,6 @@ class Inbox:
     def past(self) -> tuple[InboxRequest, ...]:
         """Return recently ended requests, most recent last."""
         return self._past.inbox_requests()
-
-    def begin(self) -> None:
-        """Load the preferences; warnings are reported."""
-        if self._prefs is not None:
-            prefs, warnings = self._prefs.load()
-            self.reply_timeout = prefs.timeout
-            for warning in warnings:
-                self.problem_found.emit(warning)
-
-    def set_reply_timeout(self, seconds: float | None) -> None:
-        """Set and save the timeout of future requests. Raises ConfigError."""
-        if self._prefs is not None:
-            self._prefs.save(InboxPrefs(seconds))
-        self.reply_timeout = seconds
 
     def reply(self, inbox_id: int, key: str, reply: Reply) -> None:
         """Reply to one of its input requests; all replies are sent together. Raises UserError."""
@@ -216,9 +196,8 @@ class Inbox:
             self._reject_over_limit(pending)
         self._open[pending.inbox_request.id] = self._hidden[pending.inbox_request.id] = pending
         self._counts[server] += 1
-        if self.reply_timeout is not None:
-            loop = asyncio.get_running_loop()
-            pending.timer = loop.call_later(self.reply_timeout, self._on_timeout, pending)
+        if (timeout := self.settings.get("inbox.timeout")) is not None:
+            pending.timer = asyncio.get_running_loop().call_later(timeout, self._on_timeout, pending)
         if server_request.size >= _LARGE_REQUEST:
             pending.put_notes(await asyncio.to_thread(notes_of, server_request))
         responses = await self._wait(pending)

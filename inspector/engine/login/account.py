@@ -10,8 +10,8 @@ from dataclasses import dataclass
 from functools import partial
 
 from inspector.base.clock import Clock
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry, IdentityProvider, OAuthSettings
+from inspector.engine.settings import SettingsStore
 from inspector.oauth.authorizer import Authorizer, LogIn, LoginRequirement
 from inspector.oauth.http import LoginHttp, LoginRecorder, LoginTarget
 from inspector.oauth.login.context import LoginTools, Opener
@@ -53,7 +53,7 @@ class LoginEnvironment:
     secrets: SecretStorage
     log: TrafficLog
     clock: Clock
-    settings: Settings
+    settings: SettingsStore
     resolve: Callable[[Entry], Awaitable[Entry]]  # resolves references in an entry; raises ConfigError
 
 
@@ -80,7 +80,9 @@ def make_account(
     async def look_up() -> Network:
         """Return the network settings, with current secrets. Raises ConfigError if one is missing."""
         resolved = await environment.resolve(entry)
-        return network_of(resolved if isinstance(resolved, HttpEntry) else entry, environment.settings)
+        return network_of(
+            resolved if isinstance(resolved, HttpEntry) else entry, environment.settings.connection()
+        )
 
     def make_http(allowance: Allowance) -> LoginHttp:
         return LoginHttp(look_up, allowance, clock, recorder)

@@ -2,28 +2,25 @@
 
 A server has at most one login at a time; a new one ends the previous one. Tokens are used for the
 server's requests as soon as they are issued, whether it is connected or not.
-The options of a server's logins are a section of the preferences file, without secrets.
+The options of a server's logins are a setting, without secrets.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
-from contextlib import nullcontext, suppress
+from contextlib import suppress
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.base.clock import Clock
 from inspector.base.errors import ConfigError, NeedsLogin, UserError
-from inspector.base.json.values import JSONObject
+from inspector.base.json.values import JSON, JSONObject
 from inspector.base.signals import Signal
-from inspector.config.json_file import JsonDocument
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import BearerSettings, Entry, HttpEntry, OAuthSettings
 from inspector.engine.secrets import Secrets
+from inspector.engine.settings import SettingsStore
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.revisions import R5, Revision, find_revision
 from inspector.session.state import Status
@@ -77,7 +74,7 @@ class LoginController:
         secrets: Secrets,
         log: TrafficLog,
         clock: Clock,
-        settings: Settings,
+        settings: SettingsStore,
         server_of: Callable[[str], Server],
     ) -> None:
         self.changed: Signal[LoginView] = Signal()
@@ -86,7 +83,7 @@ class LoginController:
         self.url_requested: Signal[str, str] = Signal()
         self.opens_browser: frozenset[LoginReason] = frozenset()
         self.open_url: Opener | None = None
-        self.options = LoginOptions()
+        self.options = LoginOptions(settings)
         self._secrets = secrets
         self._log = log
         self._clock = clock
@@ -115,10 +112,6 @@ class LoginController:
     def has_login(self, server: str) -> bool:
         """True if logging in is possible: not over stdio, nor with configured credentials."""
         return server in self._entries
-
-    def set_settings(self, settings: Settings) -> None:
-        """Set the limits for accounts opened from now on."""
-        self._settings = settings
 
     def settings(self, server: str) -> OAuthSettings:
         """Return the OAuth settings of a server. Raises ConfigError if it has none."""
@@ -445,34 +438,23 @@ def _has_own_header(entry: HttpEntry) -> bool:
     return any(name.lower() == "authorization" for name in entry.headers)
 
 
-_SECTION = "logins"
-
-
 class LoginOptions:
-    """Login options by server. Without a file, they are not saved."""
+    """Login options by server, without secrets: the setting `logins`."""
 
-    def __init__(self, path: Path | None = None) -> None:
-        self._file = JsonDocument(path) if path is not None else None
-        self._in_memory: JSONObject = {}
+    def __init__(self, settings: SettingsStore) -> None:
+        self._settings = settings
 
     async def of(self, server: str) -> Overrides:
-        """Return the saved options. Never raises: an unreadable file means defaults.
-
-        The file's problems are reported at startup.
-        """
+        """Return the saved options. Never raises: without them, these are the defaults."""
         from inspector.oauth.login.steps import read_overrides
 
-        try:
-            section = (await asyncio.to_thread(self._read)).get(_SECTION)
-        except ConfigError:
-            section = None
-        return read_overrides(section.get(server) if isinstance(section, dict) else None)
+        return read_overrides(self._settings.get("logins").get(server))
 
     async def save(self, server: str, overrides: Overrides) -> None:
         """Save the options without secrets. Raises ConfigError."""
         from inspector.oauth.login.steps import write_overrides
 
-        await asyncio.to_thread(self._put, server, write_overrides(overrides))
+        await self._put(server, write_overrides(overrides))
 
     async def move(self, before: str, after: str) -> None:
         """Move options to a renamed server; ignores write errors.
@@ -490,26 +472,11 @@ class LoginOptions:
     async def forget(self, server: str) -> None:
         """Delete the options of a removed server; ignores write errors."""
         with suppress(ConfigError):
-            await asyncio.to_thread(self._put, server, {})
+            await self._put(server, {})
 
-    def _read(self) -> JSONObject:
-        return self._file.read() if self._file is not None else self._in_memory
+    async def _put(self, server: str, options: JSONObject) -> None:
+        def change(saved: JSONObject) -> JSON:
+            others = {name: each for name, each in saved.items() if name != server}
+            return {**others, server: options} if options else others
 
-    def _put(self, server: str, options: JSONObject) -> None:
-        with self._file.locked() if self._file is not None else nullcontext():
-            self._put_locked(server, options)
-
-    def _put_locked(self, server: str, options: JSONObject) -> None:
-        document = self._read()
-        before = document.get(_SECTION)
-        section = dict(before) if isinstance(before, dict) else {}
-        if section.get(server, {}) == options:
-            return  # unchanged: most servers have no options
-        section.pop(server, None)
-        if options:
-            section[server] = options
-        changed = {**document, _SECTION: section}
-        if self._file is not None:
-            self._file.write(changed)
-        else:
-            self._in_memory = changed
+        await self._settings.update("logins", change)

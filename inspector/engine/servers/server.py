@@ -11,13 +11,14 @@ from dataclasses import replace
 from inspector.base.clock import Clock
 from inspector.base.errors import FailureKind, LensError, NeedsLogin, RequestCancelled, UserError
 from inspector.base.search_path import path_source
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.config.servers.entry_diff import is_same_connection
 from inspector.config.servers.placeholders import InputOwner, names_in, plain_secrets_of, stored_secrets_of
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.server_view import ClientSide, FeatureCount, ServerView
 from inspector.engine.servers.entry_resolver import EntryResolver
+from inspector.engine.settings import SettingsStore
 from inspector.engine.views import ServerStatus
 from inspector.protocol.client_capabilities import ALL, ClientCapabilities, capabilities_for_methods
 from inspector.protocol.discovery import proposed_revision
@@ -55,7 +56,7 @@ class Server:
         entry: Entry,
         log: TrafficLog,
         guard: OrphanGuard,
-        settings: Settings,
+        settings: SettingsStore,
         clock: Clock,
         *,
         is_saved: bool,
@@ -75,14 +76,14 @@ class Server:
         self.is_saved, self.origin = is_saved, origin
         self._input_owner: InputOwner | None = None
         self._app_settings = settings
-        settings = _with_entry_timeouts(settings, entry)
+        connection = _with_entry_timeouts(settings.connection(), entry)
         self._handlers = handlers or {}
         self._has_inbox = inbox is not None
         known = {ROOTS: roots_of(lambda: self.entry.roots), **self._handlers}
         responder = inbox.responder(entry.name, known, self._note) if inbox else responder_of(known)
-        self._guard, self._clock, self._settings = guard, clock, settings
-        self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), settings, responder)
-        self.client = Client(self.session, settings.max_pages)
+        self._guard, self._clock, self._settings = guard, clock, connection
+        self.session = Session(self._make_routes(), Recorder(log, entry.name, clock), connection, responder)
+        self.client = Client(self.session, connection.max_pages)
         self._on_change = on_change
         self._tasks = TaskScope()
         self._connecting: asyncio.Task[None] | None = None
@@ -96,7 +97,7 @@ class Server:
         self._connected_at = 0.0
         self._counts: dict[str, FeatureCount] = {}
         self._was_connected = False
-        self._keep_alive = settings.keep_alive
+        self._keep_alive = connection.keep_alive
         self.session.state_changed.connect(self._on_state_changed)
 
     @property
@@ -212,15 +213,14 @@ class Server:
 
     def set_entry(self, entry: Entry, authorization: Authorization | None) -> None:
         """Change the configuration under the same name. An existing connection is unaffected."""
-        self._settings = _with_entry_timeouts(self._app_settings, entry)
+        self._settings = _with_entry_timeouts(self._app_settings.connection(), entry)
         self._keep_alive = self._settings.keep_alive
         self.session.set_settings(self._settings)
         self.set_authorization(entry, authorization)
 
-    def set_settings(self, settings: Settings) -> None:
-        """Set the app's limits from the next connection on; those of the entry take precedence."""
-        self._app_settings = settings
-        self.client.set_max_pages(settings.max_pages)
+    def apply_settings(self) -> None:
+        """Use changed settings from the next connection on; those of the entry take precedence."""
+        self.client.set_max_pages(self._app_settings.get("connections.mostPages"))
         self.set_entry(self.entry, self.authorization)
 
     def set_authorization(self, entry: Entry, authorization: Authorization | None) -> None:
@@ -434,7 +434,7 @@ def _status(entry: Entry, state: SessionState) -> ServerStatus:
     return ServerStatus(state.status.value)
 
 
-def _with_entry_timeouts(settings: Settings, entry: Entry) -> Settings:
+def _with_entry_timeouts(settings: ConnectionSettings, entry: Entry) -> ConnectionSettings:
     timeouts = entry.timeouts
     total = timeouts.total or settings.total_timeout
     return replace(

@@ -87,7 +87,7 @@ class MainWindow(QMainWindow):
         self._layout = layout
         self.actions_table = Actions(theme, self)
         self.servers = ServerListPanel(bridge, self.actions_table, theme)
-        self.traffic_options = TrafficViewOptions(layout, self)
+        self.traffic_options = TrafficViewOptions(bridge, layout, self)
         self.traffic = TrafficPanel(
             LiveSource(bridge, self),
             bridge,

@@ -294,7 +294,7 @@ def test_inbox_timeout_is_chosen_here_and_saved(lens: Lens) -> None:
     within.setValue(45)
     path = lens.folder / "preferences.json"
     lens.until(lambda: path.exists() and json.loads(path.read_text()).get("inbox") == {"timeout": 45})
-    assert lens.ask(lambda engine: engine.inbox.reply_timeout) == 45
+    assert lens.ask(lambda engine: engine.settings.get("inbox.timeout")) == 45
     dialog.close()
     again = opened(lens)
     lens.until(lambda: again.timeout.seconds.value() == 45)

@@ -136,7 +136,7 @@ def test_number_takes_effect_is_saved_and_can_be_reset(lens: Lens) -> None:
     type_number(dialog, "connections.connectTimeout", "2.5")
     lens.until(lambda: saved_settings(lens) == {"connections": {"connectTimeout": 2.5}})
     lens.until(lambda: row.reset_button.isVisibleTo(row))
-    assert lens.app.thread.engine.settings.connect_timeout == 2.5
+    assert lens.app.thread.engine.settings.get("connections.connectTimeout") == 2.5
     assert number(dialog, "connections.connectTimeout").box.text() == "2.5 s"
     row.reset_action.trigger()
     lens.until(lambda: saved_settings(lens) == {})
@@ -302,9 +302,11 @@ def test_settings_with_their_own_window_are_opened_from_here(lens: Lens) -> None
 def test_saved_settings_apply_at_startup_and_invalid_ones_are_reported(lens: Lens) -> None:
     chosen = {"connections": {"connectTimeout": 7, "mostPages": "all"}, "lists": {"askForLists": False}}
     (lens.folder / "preferences.json").write_text(json.dumps(chosen))
+    lens.app.thread.call(lens.app.thread.engine.begin)
     lens.run(open_first_servers(lens.app, demo=False))
     settings = lens.app.thread.engine.settings
-    assert (settings.connect_timeout, settings.max_pages, settings.fetch_all_lists) == (7, 10_000, False)
+    chosen_ids = ("connections.connectTimeout", "connections.mostPages", "lists.askForLists")
+    assert [settings.get(id) for id in chosen_ids] == [7, 10_000, False]
     lens.until(lambda: "connections.mostPages" in lens.window.notices.text())
     dialog = open_settings(lens)
     assert number(dialog, "connections.connectTimeout").box.text() == "7 s"

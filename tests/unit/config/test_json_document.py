@@ -6,11 +6,12 @@ import asyncio
 import json
 import subprocess
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Coroutine
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from threading import Barrier
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -19,20 +20,12 @@ from hypothesis import strategies as st
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSONObject, to_wire
 from inspector.config.json_file import JsonDocument
-from inspector.config.preferences.sections import (
-    CallPrefs,
-    CallPrefsFile,
-    CapturePrefs,
-    CapturePrefsFile,
-    InboxPrefs,
-    InboxPrefsFile,
-)
-from inspector.config.preferences.settings import SettingsFile
-from inspector.config.preferences.traffic import TrafficPrefs, TrafficPrefsFile
+from inspector.config.paths import Files
 from inspector.config.servers.entries import StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.config.servers.trust import TrustStore, content_of
 from inspector.engine.login.logins import LoginOptions
+from inspector.engine.settings import SettingsStore
 from inspector.oauth.login.steps import Overrides
 from tests.helpers.platforms import IS_WINDOWS
 from tests.unit.config.test_json_file import json_values
@@ -109,31 +102,43 @@ def test_concurrent_writers_on_several_threads_lose_nothing(path: Path, tmp_path
     assert len(JsonDocument(path).read()) == len(files) * 20
 
 
-def test_sections_of_the_preferences_are_never_written_concurrently(path: Path) -> None:
-    """Each writer reads and writes the whole file."""
-    writers: list[Callable[[int], object]] = [
-        lambda turn: SettingsFile(path).set("connections.connectTimeout", turn + 1),
-        lambda turn: CapturePrefsFile(path).save(CapturePrefs(max_days=turn + 1)),
-        lambda turn: CallPrefsFile(path).save(CallPrefs(environment=(f"V{turn}",))),
-        lambda turn: InboxPrefsFile(path).save(InboxPrefs(turn + 1)),
-        lambda turn: TrafficPrefsFile(path).save(TrafficPrefs({f"f{turn}": "dur>1s"})),
-        lambda turn: asyncio.run(LoginOptions(path).save("s", Overrides(scope=f"s{turn}"))),
+def test_settings_of_several_processes_are_all_saved(path: Path) -> None:
+    """Each process has a store; each change reads and writes the whole file."""
+
+    def open_store() -> SettingsStore:
+        return SettingsStore(Files(preferences=path))
+
+    async def save_options(turn: int) -> None:
+        await LoginOptions(open_store()).save("s", Overrides(scope=f"s{turn}"))
+
+    async def save_filter(turn: int) -> None:
+        await open_store().update("filters", lambda filters: {**filters, f"f{turn}": "dur>1s"})
+
+    writers: list[Callable[[int], Coroutine[Any, Any, None]]] = [
+        lambda turn: open_store().set("connections.connectTimeout", turn + 1),
+        lambda turn: open_store().set("captures.keepDays", turn + 1),
+        lambda turn: open_store().set("calls.environment", [f"V{turn}"]),
+        lambda turn: open_store().set("inbox.timeout", turn + 1),
+        save_filter,
+        save_options,
     ]
     start, last = Barrier(len(writers)), 14
 
-    def write(save: Callable[[int], object]) -> None:
+    def write(save: Callable[[int], Coroutine[Any, Any, None]]) -> None:
         start.wait()
         for turn in range(last + 1):
-            save(turn)
+            asyncio.run(save(turn))
 
     with ThreadPoolExecutor() as threads:
         list(threads.map(write, writers))
-    assert SettingsFile(path).load()[0].connect_timeout == last + 1
-    assert CapturePrefsFile(path).load()[0].max_days == last + 1
-    assert CallPrefsFile(path).load()[0].environment == (f"V{last}",)
-    assert InboxPrefsFile(path).load()[0].timeout == last + 1
-    assert list(TrafficPrefsFile(path).load()[0].filters) == [f"f{last}"]
-    assert asyncio.run(LoginOptions(path).of("s")).scope == f"s{last}"
+    settings = open_store()
+    settings.load()
+    assert settings.get("connections.connectTimeout") == last + 1
+    assert settings.get("captures.keepDays") == last + 1
+    assert settings.get("calls.environment") == [f"V{last}"]
+    assert settings.get("inbox.timeout") == last + 1
+    assert list(settings.get("filters")) == [f"f{turn}" for turn in range(last + 1)]
+    assert asyncio.run(LoginOptions(settings).of("s")).scope == f"s{last}"
 
 
 def test_simultaneous_approvals_are_all_saved(path: Path) -> None:

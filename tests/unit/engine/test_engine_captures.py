@@ -11,12 +11,12 @@ from pathlib import Path
 
 import pytest
 
-from inspector.base.errors import ConfigError, UserError
-from inspector.config.preferences.sections import CapturePrefs, CapturePrefsFile
+from inspector.base.errors import UserError
 from inspector.engine import captures as captures_module
 from inspector.engine.captures import Captures
 from inspector.engine.engine import Engine
 from inspector.engine.exports import ExportFormat
+from inspector.engine.settings import SettingsStore
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.captures.recording import MemoryLimit, RecordingState
 from inspector.traffic.filter.matcher import compile
@@ -133,9 +133,9 @@ async def test_unusable_folder_is_reported_and_the_app_keeps_working(tmp_path: P
 
 
 async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
-    preferences = CapturePrefsFile(tmp_path / "preferences.json")
-    preferences.save(CapturePrefs(is_on=False))
-    captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
+    captures = Captures(
+        TrafficLog(), tmp_path / "captures", SettingsStore(defaults={"captures.record": False})
+    )
     await captures.begin()
     assert await captures.stored() == ()
     assert not any(thread.name == "recorder" for thread in threading.enumerate())
@@ -143,32 +143,38 @@ async def test_turning_recording_off_writes_nothing(tmp_path: Path) -> None:
 
 async def test_enabling_recording_starts_it_and_disabling_closes_the_file(tmp_path: Path) -> None:
     log = TrafficLog()
-    captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
-    await captures.set_limits(CapturePrefs(max_days=1))
+    settings = SettingsStore(defaults={"captures.record": False})
+    captures = Captures(log, tmp_path / "captures", settings)
+    await captures.begin()
+    await settings.set("captures.record", True)
+    await captures.applied()
     _append(log, 3)
-    await captures.set_limits(CapturePrefs(is_on=False))
+    await settings.set("captures.record", False)
     (kept,) = await captures.stored()
     assert (kept.rows, kept.is_recording) == (3, False)
 
 
 async def test_recording_disabled_and_enabled_again_continues_in_one_capture(tmp_path: Path) -> None:
     log = TrafficLog()
-    captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
+    settings = SettingsStore()
+    captures = Captures(log, tmp_path / "captures", settings)
     await captures.begin()
     _append(log, 3)
-    await captures.set_limits(CapturePrefs(max_days=1, max_mebibytes=1, is_on=False))
+    await settings.set("captures.keepMebibytes", 1)
+    await settings.set("captures.record", False)
     (kept,) = await captures.stored()
     with pytest.raises(UserError, match="is the capture being recorded"):
         await captures.delete(kept.path)
     _append(log, 2)
-    await captures.set_limits(CapturePrefs())
+    await settings.set("captures.record", True)
+    await captures.applied()
     _append(log, 1)
     await captures.end()
     (kept,) = await captures.stored()
     same(open_capture(kept.path).log, log)
 
 
-async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_path: Path) -> None:
+async def test_lower_limit_removes_old_captures_immediately(tmp_path: Path) -> None:
     for _ in range(2):
         log = TrafficLog()
         run = Captures(log, tmp_path / "captures")
@@ -176,12 +182,12 @@ async def test_limits_are_saved_and_old_captures_are_removed_immediately(tmp_pat
         log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
         log.publish()
         await run.end()
-    preferences = CapturePrefsFile(tmp_path / "preferences.json")
-    captures = Captures(TrafficLog(), tmp_path / "captures", preferences)
+    settings = SettingsStore(defaults={"captures.record": False})
+    captures = Captures(TrafficLog(), tmp_path / "captures", settings)
+    await captures.begin()
     assert len(await captures.stored()) == 2
-    await captures.set_limits(CapturePrefs(max_mebibytes=2, is_on=False))
+    await settings.set("captures.keepMebibytes", 2)
     assert len(await captures.stored()) == 1
-    assert preferences.load()[0].max_mebibytes == 2
 
 
 async def test_wrong_clock_at_start_deletes_no_captures_and_is_reported_once(
@@ -194,11 +200,12 @@ async def test_wrong_clock_at_start_deletes_no_captures_and_is_reported_once(
     await captures.end()
     ahead = time.time_ns() + 10 * 365 * 24 * 3600 * 10**9
     monkeypatch.setattr(time, "time_ns", lambda: ahead)
-    captures = Captures(TrafficLog(), tmp_path / "captures")
+    settings = SettingsStore()
+    captures = Captures(TrafficLog(), tmp_path / "captures", settings)
     reported: list[str] = []
     captures.problem_found.connect(reported.append)
     await captures.begin()
-    await captures.set_limits(captures.limits())
+    await settings.set("captures.keepMebibytes", 4096)
     await captures.end()
     assert [capture.rows for capture in await captures.stored()] == [1, 0]
     (text,) = reported
@@ -215,10 +222,12 @@ async def test_an_open_capture_is_neither_pruned_nor_deleted(tmp_path: Path) -> 
     log.append(log.add_server("one"), RecordKind.TEXT, Direction.IN, 0, 0, b"x" * 1_500_000)
     log.publish()
     await run.end()
-    captures = Captures(TrafficLog(), tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
+    settings = SettingsStore(defaults={"captures.record": False})
+    captures = Captures(TrafficLog(), tmp_path / "captures", settings)
+    await captures.begin()
     (kept,) = await captures.stored()
     opened = await captures.open(kept.path.parent / ".." / "captures" / kept.path.name)
-    await captures.set_limits(CapturePrefs(max_mebibytes=1, is_on=False))
+    await settings.set("captures.keepMebibytes", 1)
     assert len(await captures.stored()) == 1
     with pytest.raises(UserError, match="is open"):
         await captures.delete(kept.path)
@@ -263,15 +272,6 @@ async def test_file_without_traffic_is_rejected_and_leaves_nothing_behind(tmp_pa
     with pytest.raises(UserError, match=r"picture\.har"):
         await captures.open(image)
     assert await captures.stored() == ()
-
-
-async def test_a_broken_preferences_file_is_not_overwritten(tmp_path: Path) -> None:
-    path = tmp_path / "preferences.json"
-    path.write_text("{")
-    captures = Captures(TrafficLog(), tmp_path / "captures", CapturePrefsFile(path))
-    with pytest.raises(ConfigError):
-        await captures.set_limits(CapturePrefs(is_on=False))
-    assert path.read_text() == "{"
 
 
 async def _exported(tmp_path: Path, format: ExportFormat) -> str:
@@ -333,10 +333,8 @@ async def test_every_kind_of_event_is_in_the_capture_and_can_be_filtered(tmp_pat
 
 
 async def test_the_disk_limit_applies_while_recording(tmp_path: Path) -> None:
-    preferences = CapturePrefsFile(tmp_path / "preferences.json")
-    preferences.save(CapturePrefs(max_mebibytes=1))
     log = TrafficLog()
-    captures = Captures(log, tmp_path / "captures", preferences)
+    captures = Captures(log, tmp_path / "captures", SettingsStore(defaults={"captures.keepMebibytes": 1}))
     states: list[RecordingState] = []
     captures.recording_changed.connect(states.append)
     await captures.begin()
@@ -385,21 +383,25 @@ async def test_memory_is_bounded_while_recording_is_off(
 ) -> None:
     monkeypatch.setattr(captures_module, "MemoryLimit", partial(MemoryLimit, max_rows=2_000))
     log = TrafficLog()
-    captures = Captures(log, tmp_path / "captures", CapturePrefsFile(tmp_path / "preferences.json"))
+    settings = SettingsStore(defaults={"captures.record": False})
+    captures = Captures(log, tmp_path / "captures", settings)
+    await captures.begin()
     _append(log, 3_000)
     _append(log, 1)
     dropped = log.first
     assert dropped == 1_000
-    await captures.set_limits(CapturePrefs(is_on=True))
+    await settings.set("captures.record", True)
+    await captures.applied()
     _append(log, 3_000)
     assert log.first == dropped  # all of it is recorded
-    await captures.set_limits(CapturePrefs(is_on=False))
+    await settings.set("captures.record", False)
     (stored,) = await captures.stored()
     assert stored.rows == len(log) - dropped
     _append(log, 3_000)
     _append(log, 1)
     assert log.first > len(log) - 2_500
-    await captures.set_limits(CapturePrefs(is_on=True))  # the earlier file lacks the rows dropped since
+    await settings.set("captures.record", True)  # the earlier file lacks the rows dropped since
+    await captures.applied()
     _append(log, 1)
     await captures.end()
     assert [each.rows for each in await captures.stored()] == [stored.rows, len(log) - log.first]

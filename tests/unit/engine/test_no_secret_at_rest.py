@@ -21,6 +21,7 @@ import pytest
 
 from inspector.app.runtime_hooks import report_task_errors
 from inspector.base.errors import UserError
+from inspector.config.paths import Files
 from inspector.config.reply_rules import Endpoint, ReplyRule, RuleKind
 from inspector.config.secrets.keychain import Keychain
 from inspector.config.secrets.records import make_name
@@ -44,6 +45,7 @@ from inspector.engine.exports import ExportFormat
 from inspector.engine.inbox.reply_rules import ReplyRules
 from inspector.engine.inbox.views import RequestItem
 from inspector.engine.secrets import Secrets
+from inspector.engine.settings import SettingsStore
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.http import LoginHttp, LoginRecorder, LoginTarget
 from inspector.oauth.login.steps import LoginView
@@ -77,14 +79,16 @@ class App:
         )
         self.reported: list[str] = []
         log = Engine().log
+        settings = SettingsStore(Files(preferences=root / "config" / "preferences.json"))
         self.engine = Engine(
             ServerListFile(root / "config" / "servers.json"),
+            settings,
             log=log,
             captures=Captures(log, root / "data" / "captures"),
             calls=CallLibrary(
                 root / "state" / "history",
                 root / "data" / "calls",
-                root / "config" / "preferences.json",
+                settings,
                 self.secrets,
             ),
             secrets=self.secrets,

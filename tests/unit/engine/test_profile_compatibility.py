@@ -10,13 +10,14 @@ import pytest
 
 from inspector.config.calls.history import CallHistory
 from inspector.config.calls.saved_calls import SavedCallFolder
-from inspector.config.preferences.sections import CapturePrefsFile, InboxPrefsFile
-from inspector.config.preferences.settings import SettingsFile
-from inspector.config.preferences.traffic import TrafficPrefsFile
+from inspector.config.json_file import JsonDocument
+from inspector.config.paths import Files
+from inspector.config.preferences.traffic import COLOR_RULES, FILTERS, read_filters, read_rules
 from inspector.config.reply_rules import ReplyRulesFile, RuleKind
 from inspector.config.secrets.store import SecretStore
 from inspector.config.servers.entries import HttpEntry, SecretRef, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.settings import SettingsStore
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
@@ -65,25 +66,46 @@ def test_secrets_are_decrypted_with_the_passphrase(profile: Path) -> None:
     assert store.get("header/remote/Authorization") == "Bearer from-0.1.0"
 
 
-def test_settings_are_read(profile: Path) -> None:
-    path = profile / "preferences.json"
-    settings, problems = SettingsFile(path).load()
+def load_settings(path: Path) -> SettingsStore:
+    settings, problems = SettingsStore(Files(preferences=path)), list[str]()
+    settings.problem_found.connect(problems.append)
+    settings.load()
     assert problems == []
-    assert (settings.total_timeout, settings.max_pages) == (600, 50)
-    assert CapturePrefsFile(path).load()[0].max_days == 7
-    assert InboxPrefsFile(path).load()[0].timeout == 30
+    return settings
+
+
+def test_settings_are_read(profile: Path) -> None:
+    settings = load_settings(profile / "preferences.json")
+    connection = settings.connection()
+    assert (connection.total_timeout, connection.max_pages) == (600, 50)
+    assert settings.get("captures.keepDays") == 7
+    assert settings.get("inbox.timeout") == 30
+
+
+async def test_changing_a_setting_keeps_the_others_and_uses_current_names(profile: Path) -> None:
+    path = profile / "preferences.json"
+    settings = load_settings(path)
+    before = JsonDocument(path).read()
+    await settings.set("inbox.timeout", 60)
+    await settings.set("captures.keepDays", 8)
+    assert JsonDocument(path).read() == {
+        **before,
+        "captures": {"record": True, "keepDays": 8, "keepMebibytes": 2048},
+        "inbox": {"timeout": 60},
+    }
 
 
 def test_saved_filters_and_color_rules_match_the_old_capture(profile: Path) -> None:
-    prefs, problems = TrafficPrefsFile(profile / "preferences.json").load()
-    assert problems == []
+    settings = load_settings(profile / "preferences.json")
+    filters, _ = read_filters(settings.get(FILTERS))
+    rules, _ = read_rules(settings.get(COLOR_RULES))
     capture = open_capture(profile / "calls.mcpcap")
     try:
         assert capture.problems == ()
         assert [capture.log.subject(row) for row in range(4)] == ["echo", "echo", "steps", "late"]
-        assert matching_rows(capture.log, prefs.filters["lost"]) == [1, 2]
-        assert matching_rows(capture.log, prefs.filters["open"]) == [3]
-        assert matching_rows(capture.log, prefs.rules[0].filter) == [2]
+        assert matching_rows(capture.log, filters["lost"]) == [1, 2]
+        assert matching_rows(capture.log, filters["open"]) == [3]
+        assert matching_rows(capture.log, rules[0].filter) == [2]
     finally:
         capture.close()
 

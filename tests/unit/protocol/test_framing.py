@@ -10,7 +10,7 @@ import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol import framing
 from inspector.protocol.framing import (
     DEFAULT_LINE_CAP,
@@ -88,7 +88,7 @@ class CountingBuffer(ByteBuffer):
 def test_line_without_an_end_is_cut_at_the_default_cap(monkeypatch: pytest.MonkeyPatch) -> None:
     """T24: a server writes a gigabyte without a line feed, and the user has changed no setting."""
     monkeypatch.setattr(framing, "ByteBuffer", CountingBuffer)
-    assert Settings().line_cap == Network().message_cap == DEFAULT_LINE_CAP <= 256 * MIB
+    assert ConnectionSettings().line_cap == Network().message_cap == DEFAULT_LINE_CAP <= 256 * MIB
     framer, chunk = LineFramer(), b"x" * MIB
     for _ in range(1024):
         assert framer.feed(chunk) == []

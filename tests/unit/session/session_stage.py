@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol.client_capabilities import exact_capabilities
 from inspector.protocol.discovery import StatelessOnly
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
@@ -25,7 +25,7 @@ from inspector.traffic.records import Record, RecordKind
 from inspector.transport.base import PLAIN, Envelope, FramesReceived
 from tests.helpers.fakes import FakeClock, MemoryWire
 
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
+SETTINGS = ConnectionSettings(connect_timeout=15, request_timeout=10, total_timeout=25)
 META = "io.modelcontextprotocol/"
 TASKS = f"{META}tasks"
 

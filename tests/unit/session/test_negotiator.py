@@ -15,7 +15,7 @@ from inspector.base.errors import (
     UserError,
 )
 from inspector.base.json.values import JSONObject
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.discovery import AUTO, LEGACY_FIRST, EraChoice, negotiation_for
 from inspector.protocol.handshake import ClientProfile
@@ -44,7 +44,7 @@ class EraDetection:
         self.wires: list[MemoryWire] = []
         self.log = TrafficLog()
         routes = [self._route(choice, mode) for mode in options or (PROCESS,)]
-        settings = Settings(connect_timeout=15, request_timeout=10)
+        settings = ConnectionSettings(connect_timeout=15, request_timeout=10)
         self.session = Session(routes, Recorder(self.log, "srv", FakeClock()), settings, responder_of({}))
         self.connecting = asyncio.get_running_loop().create_task(self.session.connect())
 

@@ -9,7 +9,7 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.base.json.values import JSONObject
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.config.servers.entries import Entry, HttpEntry, NetworkSettings, StdioEntry, WebSocketEntry
 from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.revisions import R4, R5
@@ -35,7 +35,7 @@ def guard() -> Iterator[OrphanGuard]:
 
 
 def routes_to(entry: Entry, guard: OrphanGuard) -> tuple[Route, ...]:
-    return make_routes(entry, NOTHING, guard, FakeClock(), Settings())
+    return make_routes(entry, NOTHING, guard, FakeClock(), ConnectionSettings())
 
 
 @pytest.mark.parametrize(
@@ -128,7 +128,7 @@ def test_network_settings_of_an_entry_reach_the_transport(
         http2=True,
     )
     entry = HttpEntry(name="a", url=URL, headers={"X": "1"}, network=own)
-    settings = Settings(connect_timeout=3, line_cap=99)
+    settings = ConnectionSettings(connect_timeout=3, line_cap=99)
     make_routes(entry, NOTHING, guard, FakeClock(), settings)[0].make_transport()
     assert networks == [
         Network(

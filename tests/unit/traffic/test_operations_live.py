@@ -10,7 +10,6 @@ from typing import TypeAlias
 import pytest
 
 from inspector.base.json.values import JSONObject
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, HttpEntry
 from inspector.demo.servers import command
 from inspector.engine.engine import Engine
@@ -18,6 +17,7 @@ from inspector.engine.views import OutcomeKind
 from inspector.traffic.analysis.related import Role, related_messages
 from inspector.traffic.analysis.timeline import Timeline
 from inspector.traffic.log import TrafficLog
+from tests.helpers.servers import timeouts
 
 PROFILE: JSONObject = {"action": "accept", "content": {"name": "Ann"}}
 Rows: TypeAlias = dict[Role, int]
@@ -42,7 +42,7 @@ async def engine() -> AsyncIterator[Engine]:
         await asyncio.sleep(0)
         return PROFILE
 
-    settings = Settings(connect_timeout=20, request_timeout=20)
+    settings = timeouts(20, 20)
     engine = Engine(settings=settings, handlers={"elicitation/create": response})
     yield engine
     await engine.close()

@@ -474,9 +474,9 @@ class InboxTimeoutRow(QWidget):
         bridge.start_when_attached("load the Inbox timeout", self._load())
 
     async def _load(self) -> None:
-        timeout = await self._bridge.ask(lambda engine: engine.inbox.reply_timeout)
+        timeout = await self._bridge.ask(lambda engine: engine.settings.get("inbox.timeout"))
         if shiboken6.isValid(self):
-            self.seconds.setValue(max(1, round(timeout)) if timeout is not None else 0)
+            self.seconds.setValue(max(1, round(timeout)) if isinstance(timeout, int | float) else 0)
             self.seconds.setEnabled(True)
             self.seconds.valueChanged.connect(self._on_changed)
 
@@ -486,7 +486,7 @@ class InboxTimeoutRow(QWidget):
 
     async def _save(self, seconds: int) -> None:
         try:
-            await self._bridge.ask(lambda engine: engine.inbox.set_reply_timeout(seconds or None))
+            await self._bridge.ask(lambda engine: engine.settings.set("inbox.timeout", seconds))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise

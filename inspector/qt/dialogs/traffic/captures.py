@@ -5,6 +5,7 @@ Changed limits are applied after a pause: typing "30" passes through 3, which wo
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
 
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
@@ -19,9 +20,10 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.errors import UserError
+from inspector.base.json.values import JSON
 from inspector.base.plain_text import one_line
 from inspector.base.units import full_time, plural, size
-from inspector.config.preferences.sections import CapturePrefs
+from inspector.config.preferences.settings import setting_of
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -52,7 +54,7 @@ class CapturesDialog(QDialog):
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
-        self._limits = CapturePrefs()
+        self._saved: dict[str, JSON] = {}  # values of the settings edited here
         self.setWindowTitle("Manage captures")
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.resize(720, 480)
@@ -63,8 +65,8 @@ class CapturesDialog(QDialog):
         self._error = PlainLabel(theme, tone="error", wrap=True)
         self._error.hide()
         self.record = QCheckBox("Record traffic automatically")
-        self.days = _number("days", 1, 3650, " days")
-        self.mebibytes = _number("size", 1, 1024 * 1024, " MiB")
+        self.days = _number("days", "captures.keepDays")
+        self.mebibytes = _number("size", "captures.keepMebibytes")
         self._delay = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self.open_action = QAction("Open", self)
         self.delete_action = QAction("Delete", self)
@@ -127,16 +129,17 @@ class CapturesDialog(QDialog):
 
     async def _load(self) -> None:
         self._stack.explain("loading", "", "Loading captures", "Reading the capture folder.")
-        self._limits = await self._bridge.ask(lambda engine: engine.captures.get_limits())
+        values = await self._bridge.ask(lambda engine: engine.settings.values())
         folder = await self._bridge.ask(lambda engine: engine.captures.get_folder())
         self._folder.setText(
             one_line(str(folder)) if folder is not None else "Captures are not saved in this session."
         )
-        for box, value in ((self.days, self._limits.max_days), (self.mebibytes, self._limits.max_mebibytes)):
+        for box, id in ((self.days, "captures.keepDays"), (self.mebibytes, "captures.keepMebibytes")):
             box.blockSignals(True)
-            box.setValue(value)
+            box.setValue(number if isinstance(number := values[id], int) else 0)
             box.blockSignals(False)
-        self.record.setChecked(self._limits.is_on)
+        self.record.setChecked(values["captures.record"] is True)
+        self._saved = self._chosen_values()
         await self._list()
 
     async def _list(self) -> None:
@@ -179,15 +182,24 @@ class CapturesDialog(QDialog):
     def apply(self) -> None:
         """Apply the limits in the boxes if they were changed."""
         self._delay.stop()
-        prefs = CapturePrefs(self.days.value(), self.mebibytes.value(), self.record.isChecked())
-        if prefs != self._limits:
-            self._limits = prefs
-            self._bridge.start("set capture limits", self._apply(prefs), self)
+        values = self._chosen_values()
+        changed = {id: value for id, value in values.items() if value != self._saved.get(id)}
+        if changed and self._saved:
+            self._saved = values
+            self._bridge.start("set capture limits", self._apply(changed), self)
 
-    async def _apply(self, prefs: CapturePrefs) -> None:
+    def _chosen_values(self) -> dict[str, JSON]:
+        return {
+            "captures.keepDays": self.days.value(),
+            "captures.keepMebibytes": self.mebibytes.value(),
+            "captures.record": self.record.isChecked(),
+        }
+
+    async def _apply(self, values: Mapping[str, JSON]) -> None:
         self._show_error("")
         try:
-            await self._bridge.ask(lambda engine: engine.captures.set_limits(prefs))
+            for id, value in values.items():
+                await self._bridge.ask(lambda engine, id=id, value=value: engine.settings.set(id, value))
         except UserError as exc:
             self._show_error(str(exc))
         await self._list()
@@ -197,8 +209,9 @@ class CapturesDialog(QDialog):
         self._error.setVisible(bool(text))
 
 
-def _number(name: str, minimum: int, maximum: int, unit: str) -> QSpinBox:
-    box = QSpinBox(minimum=minimum, maximum=maximum, suffix=unit)
+def _number(name: str, id: str) -> QSpinBox:
+    setting = setting_of(id)
+    box = QSpinBox(minimum=int(setting.minimum), maximum=int(setting.maximum), suffix=f" {setting.unit}")
     box.setAccessibleName(name)
     box.setGroupSeparatorShown(True)
     return box

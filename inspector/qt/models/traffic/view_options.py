@@ -6,13 +6,23 @@ A row's tint is computed when the row is first painted, then cached.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Sequence
-from pathlib import Path
+from functools import partial
+from typing import Any
 
 from PySide6.QtCore import QObject, QSettings, Signal
 from PySide6.QtGui import QColor
 
-from inspector.base.errors import UserError
-from inspector.config.preferences.traffic import ColorRule, TrafficPrefs, TrafficPrefsFile
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.preferences.traffic import (
+    COLOR_RULES,
+    DEFAULT_RULES,
+    FILTERS,
+    ColorRule,
+    read_filters,
+    read_rules,
+    written_rules,
+)
+from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.row_search import Matcher
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
@@ -94,40 +104,33 @@ class RowColors:
 class TrafficViewOptions(QObject):
     """Saved filters, color rules and the filter history, shared by all traffic panels.
 
-    Filters and rules are in the preferences file, once it is known (`open`); the history is with the window
-    layout: losing it loses no work.
+    Filters and rules are settings; the history is with the window layout: losing it loses no work.
 
     Signals:
         changed: The filters or rules changed.
-        problem_found: The file cannot be used; carries the message.
     """
 
     changed = Signal()
-    problem_found = Signal(str)
 
-    def __init__(self, layout: QSettings | None = None, parent: QObject | None = None) -> None:
+    def __init__(
+        self, bridge: Bridge, layout: QSettings | None = None, parent: QObject | None = None
+    ) -> None:
         super().__init__(parent)
+        self._bridge = bridge
         self._layout = layout
-        self._file: TrafficPrefsFile | None = None
-        self._prefs = TrafficPrefs()
+        self._filters: dict[str, str] = {}
+        self._rules: Sequence[ColorRule] = DEFAULT_RULES
         self._history = self._read_history()
-
-    def open(self, path: Path) -> None:
-        """Read this file, and save changes to it."""
-        self._file = TrafficPrefsFile(path)
-        self._prefs, problems = self._file.load()
-        for sentence in problems:
-            self.problem_found.emit(sentence)
-        self.changed.emit()
+        bridge.setting_changed.connect(self._on_setting_changed)
 
     @property
     def filters(self) -> dict[str, str]:
         """The saved filters by name."""
-        return dict(self._prefs.filters)
+        return dict(self._filters)
 
     @property
     def rules(self) -> Sequence[ColorRule]:
-        return self._prefs.rules
+        return self._rules
 
     @property
     def history(self) -> Sequence[str]:
@@ -136,25 +139,39 @@ class TrafficViewOptions(QObject):
 
     def save_filter(self, name: str, text: str) -> None:
         """Save a filter under a name; an empty one deletes the name."""
-        rest = {key: value for key, value in self._prefs.filters.items() if key != name}
-        self._change(self._prefs._replace(filters={**rest, name: text} if text else rest))
+
+        def change(filters: JSONObject) -> JSON:
+            rest = {key: value for key, value in filters.items() if key != name}
+            return {**rest, name: text} if text else rest
+
+        self._filters, _ = read_filters(change({**self._filters}))
+        self._save(FILTERS, change)
 
     def set_rules(self, rules: Sequence[ColorRule]) -> None:
-        self._change(self._prefs._replace(rules=tuple(rules)))
+        self._rules = tuple(rules)
+        self._save(COLOR_RULES, partial(written_rules, self._rules))
 
     def set_history(self, texts: Sequence[str]) -> None:
         self._history = list(texts[:_MAX_HISTORY])
         if self._layout is not None:
             self._layout.setValue(_HISTORY, self._history)
 
-    def _change(self, prefs: TrafficPrefs) -> None:
-        self._prefs = prefs
-        try:
-            if self._file is not None:
-                self._file.save(prefs)
-        except UserError as exc:
-            self.problem_found.emit(str(exc))
+    def _save(self, id: str, change: Callable[[Any], JSON]) -> None:
+        # Not tied to the window's lifetime: the choice must be saved.
+        save = self._bridge.ask_settings(lambda settings: settings.update(id, change))
+        self._bridge.start_when_attached(f"save {id}", save)
         self.changed.emit()
+
+    def _on_setting_changed(self, id: str, value: JSON) -> None:
+        before, problems = (self._filters, self._rules), list[str]()
+        if id == FILTERS:
+            self._filters, problems = read_filters(value)
+        elif id == COLOR_RULES:
+            self._rules, problems = read_rules(value)
+        for problem in problems:
+            self._bridge.problem_found.emit(problem)
+        if before != (self._filters, self._rules):
+            self.changed.emit()
 
     def _read_history(self) -> list[str]:
         value = self._layout.value(_HISTORY) if self._layout is not None else None

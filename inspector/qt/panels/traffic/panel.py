@@ -74,7 +74,7 @@ class TrafficPanel(QWidget):
         self._bridge = bridge
         self.local_actions = self._actions = actions.local("traffic.", self)
         self.theme = theme
-        self.options = options or TrafficViewOptions(memory, self)
+        self.options = options or TrafficViewOptions(bridge, memory, self)
         self.memory = memory
         self._hidden_number: int | None = None  # the current row, if the filter hides it
         self._requested_number = 0
@@ -188,7 +188,6 @@ class TrafficPanel(QWidget):
     def _connect(self) -> None:
         self.source.grew.connect(self._on_traffic_grew)
         self.options.changed.connect(self._on_options_changed)
-        self.options.problem_found.connect(self._bridge.problem_found)
         search = self.model.search
         search.restarted.connect(self.source.log.forget_read_failure)
         search.progressed.connect(self._on_progressed)

@@ -24,7 +24,6 @@ from inspector.config.calls.history import (
     without_marks,
 )
 from inspector.config.json_file import read_exactly
-from inspector.config.preferences.sections import CallPrefs, CallPrefsFile
 from tests.unit.config.test_json_file import json_values
 
 objects = st.dictionaries(st.text(max_size=10), json_values, max_size=4)
@@ -261,32 +260,3 @@ def test_form_gets_the_remaining_arguments_and_the_masked_paths() -> None:
     assert locations == ("/a~1b/token", "/list/0")
     assert without_marks({"a": 1}) == ({"a": 1}, ())
     assert is_secret_mark(read_exactly(json.dumps(SECRET_MARK)))
-
-
-def test_preferences_round_trip_and_unknown_members_are_preserved(tmp_path: Path) -> None:
-    path = tmp_path / "preferences.json"
-    path.write_text('{"captures": {}, "calls": {"later": 1}}')
-    chosen = CallPrefs(keep_history=False, keep_secrets=True, folders=("/a",), environment=("HOME",))
-    CallPrefsFile(path).save(chosen)
-    assert CallPrefsFile(path).load() == (chosen, [])
-    assert json.loads(path.read_text())["calls"]["later"] == 1
-
-
-@pytest.mark.parametrize(
-    ("text", "location"),
-    [
-        ('{"calls": 5}', "“calls”"),
-        ('{"calls": {"keepSecrets": "yes"}}', "“calls.keepSecrets”"),
-        ('{"calls": {"environment": "HOME"}}', "“calls.environment”"),
-        ('{"calls": {"folders": [1]}}', "“calls.folders”"),
-        ("{", "preferences.json"),
-    ],
-)
-def test_invalid_preference_is_named_and_the_safe_default_applies(
-    tmp_path: Path, text: str, location: str
-) -> None:
-    path = tmp_path / "preferences.json"
-    path.write_text(text)
-    prefs, (problem,) = CallPrefsFile(path).load()
-    assert prefs == CallPrefs()
-    assert location in problem

@@ -2,33 +2,30 @@
 
 from __future__ import annotations
 
-import json
 import math
-from dataclasses import fields, replace
-from pathlib import Path
+from typing import Any
 
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSON
+from inspector.base.json.values import JSON, JSONObject
 from inspector.config.paths import Files
 from inspector.config.preferences.settings import (
-    IDS,
     SETTINGS,
+    ConnectionSettings,
     Kind,
     Setting,
-    Settings,
-    SettingsFile,
     checked_value,
     expected_text,
+    read_settings,
     setting_of,
-    value_of,
+    with_setting,
 )
 
 
-@pytest.fixture
-def path(tmp_path: Path) -> Path:
-    return tmp_path / "preferences.json"
+def saved(document: JSONObject, id: str, value: JSON) -> JSONObject:
+    setting = setting_of(id)
+    return with_setting(document, setting, checked_value(setting, value))
 
 
 @pytest.mark.parametrize("setting", SETTINGS, ids=lambda setting: setting.id)
@@ -48,23 +45,22 @@ def test_every_setting_has_a_description_and_a_valid_default(setting: Setting) -
 
 
 @pytest.mark.parametrize("value", ["login-shell", "as-started", "~/bin", "${PATH}"])
-def test_path_for_servers_is_a_choice_or_a_path(path: Path, value: str) -> None:
-    assert SettingsFile(path).set("connections.serverPath", value).server_path == value
-    assert SettingsFile(path).load() == (Settings(server_path=value), [])
+def test_path_for_servers_is_a_choice_or_a_path(value: str) -> None:
+    document = saved({}, "connections.serverPath", value)
+    expected = {} if value == "login-shell" else {"connections.serverPath": value}
+    assert read_settings(document) == (expected, [])
 
 
 @pytest.mark.parametrize("value", ["", "no folder", 5, None, ["/bin"]])
-def test_invalid_path_for_servers_is_reported(path: Path, value: JSON) -> None:
+def test_invalid_path_for_servers_is_reported(value: JSON) -> None:
     with pytest.raises(ConfigError, match="login-shell, as-started, or absolute folders separated by"):
-        SettingsFile(path).set("connections.serverPath", value)
+        saved({}, "connections.serverPath", value)
 
 
-def test_ids_are_unique_and_every_limit_has_one() -> None:
+def test_ids_are_unique_and_a_connection_uses_the_defaults_of_the_table() -> None:
     ids = [setting.id for setting in SETTINGS]
     assert len(set(ids)) == len(ids)
-    assert len(IDS) == len(fields(Settings))
-    for id in IDS:
-        assert value_of(Settings(), id) == setting_of(id).default
+    assert ConnectionSettings.of(lambda id: setting_of(id).default) == ConnectionSettings()
 
 
 @pytest.mark.parametrize(
@@ -112,54 +108,116 @@ def test_setting_matches_only_if_all_search_words_match() -> None:
     assert not setting.matches(["connect", "capture"])
 
 
-def test_without_a_file_the_defaults_apply(path: Path) -> None:
-    assert SettingsFile(path).load() == (Settings(), [])
-
-
-def test_saved_settings_are_loaded_and_only_those_are_written(path: Path) -> None:
-    path.write_text(json.dumps({"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}))
-    chosen = replace(Settings(), connect_timeout=2.5, line_cap=7 * 1024 * 1024, fetch_all_lists=False)
-    SettingsFile(path).set("connections.connectTimeout", 2.5)
-    SettingsFile(path).set("connections.lineCapMebibytes", 7)
-    assert SettingsFile(path).set("lists.askForLists", False) == chosen
-    assert json.loads(path.read_text()) == {
+def test_only_settings_that_are_not_default_are_written() -> None:
+    document: JSONObject = {"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}
+    chosen: dict[str, JSON] = {
+        "connections.connectTimeout": 2.5,
+        "connections.lineCapMebibytes": 7,
+        "lists.askForLists": False,
+        "filters": {"slow": "dur>1s"},
+    }
+    written = document
+    for id, value in chosen.items():
+        written = saved(written, id, value)
+    assert written == {
         "captures": {"keepDays": 3},
         "connections": {"x-mine": [1], "connectTimeout": 2.5, "lineCapMebibytes": 7},
         "lists": {"askForLists": False},
+        "filters": {"slow": "dur>1s"},
     }
-    assert SettingsFile(path).load() == (chosen, [])
-    for id in IDS:
-        SettingsFile(path).set(id, setting_of(id).default)
-    assert json.loads(path.read_text()) == {"captures": {"keepDays": 3}, "connections": {"x-mine": [1]}}
+    assert read_settings(written) == ({"captures.keepDays": 3, **chosen}, [])
+    for id in chosen:
+        written = saved(written, id, setting_of(id).default)
+    assert written == document
 
 
-def test_concurrent_manual_edits_are_preserved_and_applied(path: Path) -> None:
-    file = SettingsFile(path)
-    file.set("connections.mostPages", 5)
-    path.write_text(json.dumps({"connections": {"mostPages": 9, "keepAlive": "often"}}))
-    assert file.set("connections.connectTimeout", 4) == Settings(max_pages=9, connect_timeout=4)
-    written = {"mostPages": 9, "keepAlive": "often", "connectTimeout": 4}
-    assert json.loads(path.read_text()) == {"connections": written}
+@pytest.mark.parametrize(
+    ("document", "id", "problem"),
+    [
+        ({"lists": []}, "lists.remember", "“lists” must be an object. Using the defaults."),
+        (
+            {"connections": {"connectTimeout": "long"}},
+            "connections.connectTimeout",
+            "“connections.connectTimeout” must be a number from 0.1 to 3,600. Using the default (15).",
+        ),
+        (
+            {"connections": {"keepAlive": -1}},
+            "connections.keepAlive",
+            "“connections.keepAlive” must be a number from 0 to 86,400. Using the default (0).",
+        ),
+        *(
+            (
+                {"captures": {"keepDays": value}},
+                "captures.keepDays",
+                "“captures.keepDays” must be an integer from 1 to 1,000,000. Using the default (30).",
+            )
+            for value in (0, -1, "many", True, 1.5)
+        ),
+        *(
+            (
+                {"inbox": {"timeout": value}},
+                "inbox.timeout",
+                "“inbox.timeout” must be a number from 0 to 604,800. Using the default (none).",
+            )
+            for value in (-1, True, "long", math.inf)
+        ),
+        (
+            {"inbox": {"answerWithin": -1}},
+            "inbox.timeout",
+            "“inbox.answerWithin” must be a number from 0 to 604,800. Using the default (none).",
+        ),
+        (
+            {"calls": {"keepSecrets": "yes"}},
+            "calls.keepSecrets",
+            "“calls.keepSecrets” must be true or false. Using the default (false).",
+        ),
+        (
+            {"calls": {"environment": "HOME"}},
+            "calls.environment",
+            "“calls.environment” must be a list of environment variable names. Using the default ([]).",
+        ),
+        (
+            {"calls": {"folders": [1]}},
+            "calls.folders",
+            "“calls.folders” must be a list of folders. Using the default ([]).",
+        ),
+        ({"filters": 7}, "filters", "“filters” must be an object. Using the default ({})."),
+        ({"colorRules": {}}, "colorRules", "“colorRules” must be an array. Using the default (none)."),
+    ],
+)
+def test_unusable_setting_is_named_and_has_its_default_while_the_rest_applies(
+    document: JSONObject, id: str, problem: str
+) -> None:
+    other: JSONObject = {"look": 1, "connections": {"mostPages": 5, **_section(document, "connections")}}
+    values, problems = read_settings({**document, **other})
+    assert id not in values
+    assert values["connections.mostPages"] == 5
+    assert problems == [problem]
 
 
-def test_unusable_setting_has_its_default_and_the_rest_applies(path: Path) -> None:
-    wrong = {"connections": {"connectTimeout": "long", "mostPages": 5, "keepAlive": -1}, "lists": []}
-    path.write_text(json.dumps(wrong))
-    settings, warnings = SettingsFile(path).load()
-    assert settings == Settings(max_pages=5)
-    expected = [
-        "“lists” must be an object. Using the defaults.",
-        "“connections.connectTimeout” must be a number from 0.1 to 3,600. Using the default (15).",
-        "“connections.keepAlive” must be a number from 0 to 86,400. Using the default (0).",
-    ]
-    assert warnings == [f"preferences.json: {each}" for each in expected]
+def test_saving_a_setting_keeps_everything_else_even_if_it_is_unusable() -> None:
+    document: JSONObject = {"connections": {"keepAlive": "often"}, "lists": [], "later": {"x": 1}}
+    assert saved(document, "connections.connectTimeout", 4) == {
+        "connections": {"keepAlive": "often", "connectTimeout": 4},
+        "lists": [],
+        "later": {"x": 1},
+    }
 
 
-def test_unreadable_file_is_reported_and_not_overwritten(path: Path) -> None:
-    path.write_text("{")
-    settings, (problem,) = SettingsFile(path).load()
-    assert settings == Settings()
-    assert "line 1" in problem
-    with pytest.raises(ConfigError):
-        SettingsFile(path).set("connections.mostPages", 2)
-    assert path.read_text() == "{"
+def test_setting_under_its_old_name_is_read_and_saved_under_the_new_one() -> None:
+    document: JSONObject = {"inbox": {"answerWithin": 30}, "colourRules": [1]}
+    assert read_settings(document) == ({"inbox.timeout": 30, "colorRules": [1]}, [])
+    both: JSONObject = {"inbox": {"answerWithin": 30, "timeout": 40}}
+    assert read_settings(both) == ({"inbox.timeout": 40}, [])
+    assert saved(both, "inbox.timeout", 50) == {"inbox": {"timeout": 50}}
+    assert saved(document, "colorRules", [2]) == {"inbox": {"answerWithin": 30}, "colorRules": [2]}
+
+
+def test_inbox_timeout_of_zero_means_no_limit() -> None:
+    assert read_settings({"inbox": {"timeout": 0}}) == ({"inbox.timeout": None}, [])
+
+
+def _section(document: JSONObject, name: str) -> dict[str, Any]:
+    section = document.get(name, {})
+    assert isinstance(section, dict)
+    return section

@@ -13,7 +13,6 @@ from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.config.calls.variables import Variables
-from inspector.config.preferences.sections import CallPrefs
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.output_check import OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
@@ -42,7 +41,7 @@ class Harness(Post):
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch, folder: Path) -> None:
         super().__init__(monkeypatch)
-        self.engine.calls = CallLibrary(folder / "history", folder / "calls", folder / "preferences.json")
+        self.engine.calls = CallLibrary(folder / "history", folder / "calls", self.engine.settings)
         self.hand = self.engine.tool_caller
 
     def start(self, call: ToolCall, **options: Any) -> asyncio.Task[CallOutcome]:
@@ -318,10 +317,9 @@ async def test_saved_calls_of_several_folders_are_listed_and_changes_noticed(
     harness: Harness, tmp_path: Path
 ) -> None:
     calls, project = harness.engine.calls, tmp_path / "project"
-    await calls.begin()
     with pytest.raises(ConfigError, match="No folder is set for saved calls"):
         await calls.save(SavedCall("a", "x"), project)
-    await calls.set_prefs(CallPrefs(folders=(str(project), "relative/is/left/out")))
+    await harness.engine.settings.set("calls.folders", [str(project), "relative/is/left/out"])
     own = await calls.save(SavedCall("mine", "x"))
     theirs = await calls.save(SavedCall("theirs", "x"), project)
     folders = await calls.saved()
@@ -340,30 +338,12 @@ async def test_variables_belong_to_their_folder_and_the_environment_needs_permis
 ) -> None:
     monkeypatch.setenv("LENS_TEST", "e")
     calls, project = harness.engine.calls, tmp_path / "project"
-    await calls.set_prefs(CallPrefs(folders=(str(project),)))
+    settings = harness.engine.settings
+    await settings.set("calls.folders", [str(project)])
     await calls.set_variable("token", "mine")
     await calls.set_variable("page", 1, project)
     assert (await calls.variables(project)) == Variables({"page": 1}, {})
-    await calls.set_prefs(CallPrefs(environment=("LENS_TEST", "LENS_NOT_SET")))
+    await settings.set("calls.environment", ["LENS_TEST", "LENS_NOT_SET"])
     assert (await calls.variables()) == Variables({"token": "mine"}, {"LENS_TEST": "e"})
     await calls.remove_variable("token")
     assert (await calls.variable_values()) == {}
-
-
-async def test_history_preferences_apply_and_a_broken_file_is_reported(
-    harness: Harness, tmp_path: Path
-) -> None:
-    calls = harness.engine.calls
-    await calls.set_prefs(CallPrefs(keep_history=False))
-    await calls.remember("srv", "x", {"n": 1})
-    assert (await calls.history_of("srv", "x")).last_text == ""
-    await calls.set_prefs(CallPrefs())
-    await calls.remember("srv", "x", {"n": 1})
-    assert (await calls.history_of("srv", "x")).last_arguments() == {"n": 1}
-    await calls.forget_all()
-    assert (await calls.history_of("srv", "x")).last_text == ""
-    problems: list[str] = []
-    calls.problem_found.connect(problems.append)
-    (tmp_path / "preferences.json").write_text("{")
-    await calls.begin()
-    assert len(problems) == 1

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from inspector.base.clock import SystemClock
-from inspector.config.preferences.settings import Settings
+from inspector.config.preferences.settings import ConnectionSettings
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.engine.doctor.check_run import run_check
 from inspector.engine.doctor.connection_check import CheckContext
@@ -62,7 +62,7 @@ async def checked(
     guard, log = OrphanGuard(), TrafficLog() if log is None else log
     results: dict[str, CheckResult] = {}
     diagnoses: list[Diagnosis] = []
-    settings = Settings(connect_timeout=limit, request_timeout=limit)
+    settings = ConnectionSettings(connect_timeout=limit, request_timeout=limit)
     try:
         async for item in run_check(entry, CheckContext(log, guard, SystemClock(), settings, **context)):
             if isinstance(item, Diagnosis):

@@ -10,7 +10,6 @@ from pathlib import Path
 import pytest
 
 from inspector.base.errors import ConfigError
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import BearerSettings, HttpEntry, NetworkSettings, SecretRef, StdioEntry
 from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.doctor.check_run import apply_fix
@@ -25,7 +24,7 @@ from inspector.engine.doctor.results import (
 from inspector.engine.engine import Engine
 from tests.helpers.certificates import Authority
 from tests.helpers.platforms import is_owner_only
-from tests.helpers.servers import Lab, fault_entry
+from tests.helpers.servers import Lab, fault_entry, timeouts
 from tests.unit.engine.doctor.broken_hosts import Broken, with_tools
 from tests.unit.engine.doctor.doctor_stage import make_program
 from tests.unit.engine.doctor.self_signed import self_signed
@@ -34,7 +33,7 @@ from tests.unit.engine.doctor.self_signed import self_signed
 @pytest.fixture
 async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
     server_list = ServerListFile(tmp_path / "config" / "servers.json")
-    engine = Engine(server_list, settings=Settings(connect_timeout=5, request_timeout=5))
+    engine = Engine(server_list, settings=timeouts(5, 5))
     yield engine
     await engine.close()
 

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.drift.drift import Drift, DriftView
 from inspector.engine.engine import Engine
@@ -21,6 +20,7 @@ from inspector.engine.views import OutcomeKind
 from inspector.protocol.drift import ChangeKind
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import LoopTime
+from tests.helpers.servers import timeouts
 from tests.qt.features.feature_stage import feature_server
 from tests.qt.lens_driver import scripted
 
@@ -32,7 +32,7 @@ class Harness:
 
     def __init__(self, folder: Path) -> None:
         self.folder = folder
-        self.settings = Settings(connect_timeout=10, request_timeout=10)
+        self.settings = timeouts(10, 10)
         self.engine: Engine | None = None
         self.views: asyncio.Queue[DriftView] = asyncio.Queue()
 
@@ -252,7 +252,7 @@ async def test_lists_requested_elsewhere_are_not_requested_twice(harness: Harnes
 
 
 async def test_lists_are_not_requested_when_disabled(harness: Harness) -> None:
-    harness.settings = replace(harness.settings, fetch_all_lists=False)
+    harness.settings.defaults["lists.askForLists"] = False
     await harness.run(tools(ECHO))
     assert "tools/list" not in harness.requests()
     (file,) = harness.folder.iterdir()
@@ -264,7 +264,7 @@ async def test_lists_are_not_requested_when_disabled(harness: Harness) -> None:
 
 
 async def test_baselines_are_not_saved_when_disabled(harness: Harness) -> None:
-    harness.settings = replace(harness.settings, save_baselines=False)
+    harness.settings.defaults["lists.remember"] = False
     engine = await harness.start()
     engine.add(tools(ECHO))
     await engine.connect("srv")

@@ -9,7 +9,6 @@ from typing import Any
 import pytest
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
@@ -23,8 +22,8 @@ from inspector.protocol.revisions import R4, R5, Era, Revision
 from inspector.session.state import Route
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import INITIALIZED, MemoryWire
+from tests.helpers.servers import timeouts
 
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 FORM: JSONObject = {"type": "object", "properties": {"n": {"type": "string"}}}
 ASK: JSONObject = {"message": "Name?", "requestedSchema": FORM}
 SAMPLE: JSONObject = {
@@ -86,8 +85,8 @@ class InboxStage:
     """`seen` collects all emitted Inbox requests."""
 
     def __init__(self, monkeypatch: pytest.MonkeyPatch) -> None:
-        self.inbox = Inbox()
-        self.engine = Engine(settings=SETTINGS, inbox=self.inbox)
+        self.inbox = Inbox(settings=timeouts(15, 10, 25))
+        self.engine = Engine(settings=self.inbox.settings, inbox=self.inbox)
         self.seen: list[InboxRequest] = []
         self.inbox.changed.connect(self.seen.append)
         self._peers: dict[str, Peer] = {}

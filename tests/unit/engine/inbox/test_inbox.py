@@ -345,7 +345,7 @@ async def test_request_that_times_out_is_answered_automatically(
     stage: InboxStage, method: str, params: JSONObject, response: JSONObject
 ) -> None:
     peer = await stage.connect()
-    stage.inbox.reply_timeout = 30
+    await stage.engine.settings.set("inbox.timeout", 30)
     time = LoopTime()
     peer.ask(method, params)
     await time.advance(0)
@@ -358,7 +358,7 @@ async def test_request_that_times_out_is_answered_automatically(
 
 async def test_request_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
     peer = await stage.connect(R5)
-    stage.inbox.reply_timeout = 30
+    await stage.engine.settings.set("inbox.timeout", 30)
     time = LoopTime()
     call = stage.call()
     await peer.ask_in_result(a=FORM_ASKED, b=FORM_ASKED)

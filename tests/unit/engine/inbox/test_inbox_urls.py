@@ -210,7 +210,7 @@ async def test_cancelling_the_call_or_losing_the_server_closes_the_request(stage
 
 async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
     peer = await stage.connect()
-    stage.inbox.reply_timeout = 30
+    await stage.engine.settings.set("inbox.timeout", 30)
     time = LoopTime()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
@@ -226,7 +226,7 @@ async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
 
 async def test_late_reply_returns_the_error(stage: InboxStage) -> None:
     peer = await stage.connect()
-    stage.inbox.reply_timeout = 30
+    await stage.engine.settings.set("inbox.timeout", 30)
     time = LoopTime()
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})

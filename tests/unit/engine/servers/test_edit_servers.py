@@ -13,7 +13,6 @@ import pytest
 
 from inspector.base.errors import ConfigError
 from inspector.config.calls.saved_calls import SavedCall
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import (
     BearerSettings,
     HttpEntry,
@@ -29,7 +28,7 @@ from inspector.engine.engine import Engine
 from inspector.engine.servers import lifecycle
 from inspector.engine.views import ServerStatus
 from tests.helpers.httpfaults import FaultServer
-from tests.helpers.servers import Lab, fault_entry, gone, shell_entry
+from tests.helpers.servers import Lab, fault_entry, gone, shell_entry, timeouts
 
 
 @pytest.fixture
@@ -39,7 +38,7 @@ def server_list(tmp_path: Path) -> ServerListFile:
 
 @pytest.fixture
 async def lab(server_list: ServerListFile) -> AsyncIterator[Lab]:
-    lab = Lab(engine=Engine(server_list, Settings(connect_timeout=10, request_timeout=10)))
+    lab = Lab(engine=Engine(server_list, timeouts(10, 10)))
     yield lab
     await lab.engine.close()
 

@@ -11,11 +11,11 @@ import pytest
 
 from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import HttpEntry, NetworkSettings, StdioEntry, Timeouts
 from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
 from inspector.engine.servers import server as server_module
+from inspector.engine.settings import SettingsStore
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.client_capabilities import NOTHING
 from inspector.protocol.discovery import StatelessOnly
@@ -26,20 +26,20 @@ from inspector.session.state import Route
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import INITIALIZED, LoopTime, MemoryWire
+from tests.helpers.servers import timeouts
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 ENTRY = StdioEntry(name="srv", command="x")
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 STREAM = "io.modelcontextprotocol/subscriptionId"
 
 
 class Post:
     """An engine with one in-memory server."""
 
-    def __init__(self, monkeypatch: pytest.MonkeyPatch, settings: Settings = SETTINGS) -> None:
+    def __init__(self, monkeypatch: pytest.MonkeyPatch, settings: SettingsStore | None = None) -> None:
         self.wire = MemoryWire()
         self.is_stateless = True
-        self.engine = Engine(settings=settings)
+        self.engine = Engine(settings=settings or timeouts(15, 10, 25))
         self.changes: list[tuple[str, str]] = []
         self.engine.list_changed.connect(lambda server, kind: self.changes.append((server, kind)))
         monkeypatch.setattr(server_module, "make_routes", lambda *_: (self._route(),))
@@ -148,7 +148,7 @@ async def test_server_may_have_its_own_connection_timeout(post: Post) -> None:
 async def test_keep_alive_can_be_disabled_for_one_server(
     monkeypatch: pytest.MonkeyPatch, own: float | None, needs_input: bool
 ) -> None:
-    post = Post(monkeypatch, Settings(keep_alive=30))
+    post = Post(monkeypatch, SettingsStore(defaults={"connections.keepAlive": 30}))
     await post.connect(replace(ENTRY, timeouts=Timeouts(keep_alive=own)))
     time = LoopTime()
     await time.advance(0)

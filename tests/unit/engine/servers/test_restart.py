@@ -10,7 +10,6 @@ import pytest
 
 from inspector.base.errors import ConnectFailed, NeedsLogin
 from inspector.base.json.values import JSONObject
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry, Timeouts
 from inspector.engine.engine import Engine
 from inspector.engine.server_view import ServerView
@@ -22,6 +21,7 @@ from inspector.protocol.handshake import ClientProfile, InitializeHandshake
 from inspector.session.state import Route
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime, MemoryWire
+from tests.helpers.servers import timeouts
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 
@@ -33,7 +33,7 @@ class RestartStage:
         self.wires: list[MemoryWire] = []
         self.refusals: list[ConnectFailed] = []
         self.views: list[ServerView] = []
-        self.engine = Engine(settings=Settings(request_timeout=10))
+        self.engine = Engine(settings=timeouts(request=10))
         self.engine.server_changed.connect(self.views.append)
         monkeypatch.setattr(server_module, "make_routes", lambda *_: (self._route(),))
         self.time = LoopTime()

@@ -12,7 +12,6 @@ import psutil
 import pytest
 
 from inspector.base.search_path import AS_STARTED, LOGIN_SHELL, SearchPath, search_path, use_search_path
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.engine import Engine
 from inspector.engine.server_view import ServerView
@@ -248,7 +247,7 @@ async def test_server_waits_for_the_login_shell_and_finds_its_program(
     seen: list[ServerView] = []
     engine.server_changed.connect(seen.append)
     engine.server_path.is_desktop_start = True
-    engine.use_settings(Settings())
+    engine.begin()
     try:
         engine.add(StdioEntry(name="srv", command="lens-npx", args=("-y", "some-server")))
         await engine.connect("srv")
@@ -268,7 +267,7 @@ async def test_changed_setting_is_shown_by_commands_only() -> None:
         engine.add(HttpEntry(name="url", url="http://127.0.0.1:9/mcp"))
         changed: list[tuple[str, str]] = []
         engine.server_changed.connect(lambda view: changed.append((view.name, view.path_source)))
-        engine.use_settings(Settings(server_path="/opt/x"))
+        await engine.settings.set("connections.serverPath", "/opt/x")
         assert ("command", "custom, from Settings") in changed
         assert engine.view("url").path_source == ""
     finally:
@@ -281,7 +280,7 @@ async def test_discovered_servers_are_inspected_with_the_path_of_the_login_shell
     (tmp_path / ".bashrc").write_text('PATH="$PATH:/from/bashrc"')
     engine = Engine()
     engine.server_path.is_desktop_start = True
-    engine.use_settings(Settings())
+    engine.begin()
     try:
         await engine.discovery.scan()
         assert search_path().value == f"{START}:/from/bashrc"

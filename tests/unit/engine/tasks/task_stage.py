@@ -9,7 +9,6 @@ from contextlib import asynccontextmanager
 import pytest
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.config.preferences.settings import Settings
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
@@ -25,6 +24,7 @@ from inspector.protocol.tasks import Task
 from inspector.session.state import RequestHandler, Route
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import INITIALIZED, FakeClock, LoopTime, MemoryWire
+from tests.helpers.servers import timeouts
 
 TASKS = "io.modelcontextprotocol/tasks"
 CORE: JSONObject = {
@@ -33,7 +33,6 @@ CORE: JSONObject = {
 }
 EXTENSION: JSONObject = {"tools": {}, "extensions": {TASKS: {}}}
 OUTCOME: JSONObject = {"content": [{"type": "text", "text": "42"}]}
-SETTINGS = Settings(connect_timeout=15, request_timeout=10, total_timeout=25)
 STREAM = "io.modelcontextprotocol/subscriptionId"
 
 
@@ -51,7 +50,7 @@ class TaskDesk:
         self._declared: JSONObject = {"elicitation": {"form": {}}} if handlers else {}
         self.wire = MemoryWire()
         self.clock = FakeClock()
-        self.engine = Engine(settings=SETTINGS, handlers=handlers, clock=self.clock)
+        self.engine = Engine(settings=timeouts(15, 10, 25), handlers=handlers, clock=self.clock)
         self.store = self.engine.tasks
         self.views: list[TaskView] = []
         self.removed: list[str] = []
