@@ -12,6 +12,7 @@ from inspector.config.calls.history import CallHistory
 from inspector.config.calls.saved_calls import SavedCallFolder
 from inspector.config.json_file import JsonDocument
 from inspector.config.paths import Files
+from inspector.config.preferences.settings import EDITED_ELSEWHERE, SETTINGS, setting_of
 from inspector.config.preferences.traffic import COLOR_RULES, FILTERS, read_filters, read_rules
 from inspector.config.reply_rules import ReplyRulesFile, RuleKind
 from inspector.config.secrets.store import SecretStore
@@ -23,17 +24,22 @@ from inspector.traffic.filter.matcher import compile
 from inspector.traffic.filter.parser import parse
 from inspector.traffic.log import TrafficLog
 
-DATA = Path(__file__).resolve().parents[2] / "data" / "profile-0.1.0"
+IDS = [setting.id for setting in (*SETTINGS, *EDITED_ELSEWHERE) if setting.is_stored]
+DATA = Path(__file__).resolve().parents[2] / "data"
+
+
+def copy_of(profile: str, tmp_path: Path) -> Path:
+    """Return a copy of the profile that may be written to."""
+    folder = tmp_path / "profile"
+    shutil.copytree(DATA / profile, folder)
+    for path in folder.rglob("*"):
+        path.chmod(0o700 if path.is_dir() else 0o600)
+    return folder
 
 
 @pytest.fixture
 def profile(tmp_path: Path) -> Path:
-    """Return a copy of the profile that may be written to."""
-    folder = tmp_path / "profile"
-    shutil.copytree(DATA, folder)
-    for path in folder.rglob("*"):
-        path.chmod(0o700 if path.is_dir() else 0o600)
-    return folder
+    return copy_of("profile-0.1.0", tmp_path)
 
 
 def matching_rows(log: TrafficLog, text: str) -> list[int]:
@@ -92,6 +98,28 @@ async def test_changing_a_setting_keeps_the_others_and_uses_current_names(profil
         **before,
         "captures": {"record": True, "keepDays": 8, "keepMebibytes": 2048},
         "inbox": {"timeout": 60},
+    }
+
+
+def test_settings_written_by_one_reader_per_section_are_read(tmp_path: Path) -> None:
+    settings = load_settings(copy_of("profile-before-ids", tmp_path) / "preferences.json")
+    changed = {id: settings.get(id) for id in IDS if settings.get(id) != setting_of(id).default}
+    assert changed == {
+        "connections.requestTimeout": 90,
+        "connections.lineCapMebibytes": 32,
+        "connections.serverPath": "as-started",
+        "lists.askForLists": False,
+        "captures.keepDays": 14,
+        "captures.keepMebibytes": 512,
+        "calls.folders": ["/srv/calls"],
+        "calls.environment": ["HOME", "API_URL"],
+        "inbox.timeout": 45,
+        "filters": {"slow": "dur>5s"},
+        "colorRules": [
+            {"filter": "dur>1s", "tint": "wait", "on": True},
+            {"filter": "status:error", "tint": "error", "on": False},
+        ],
+        "logins": {"remote": {"scope": "read", "is_strict": True}},
     }
 
 
