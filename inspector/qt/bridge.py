@@ -46,6 +46,8 @@ _PAINTING_ROUNDS = 3
 # In a flood the engine gets this multiple of the last painting time, up to a limit.
 _ENGINE_SHARE = 5
 _MAX_TICK_MS = 250
+# How long closing waits for choices that are being saved.
+_SAVE_TIMEOUT_S = 5.0
 
 
 class Bridge(QObject):
@@ -109,6 +111,7 @@ class Bridge(QObject):
     _thread: EngineThread
     _engine: Engine
     _tasks: TaskScope
+    _saves: TaskScope
 
     def __init__(self, log: TrafficLog, parent: QObject | None = None) -> None:
         super().__init__(parent)
@@ -140,7 +143,7 @@ class Bridge(QObject):
 
         self._thread = thread
         self._engine = thread.engine
-        self._tasks = TaskScope()
+        self._tasks, self._saves = TaskScope(), TaskScope()
         self._listen()
         queued, self._before_attach = self._before_attach, []
         for start in queued:
@@ -162,6 +165,13 @@ class Bridge(QObject):
         else:
             self._before_attach.append(partial(self.start, name, work))
 
+    def save(self, name: str, work: Coroutine[Any, Any, object]) -> None:
+        """Like `start_when_attached`, for a choice of the user: `close` waits until it is saved."""
+        if self.is_attached:
+            self._saves.spawn(name, self._run(work, None))
+        else:
+            self._before_attach.append(partial(self.save, name, work))
+
     def start(
         self, name: str, work: Coroutine[Any, Any, object], owner: QObject | None = None
     ) -> asyncio.Task[Any]:
@@ -176,8 +186,10 @@ class Bridge(QObject):
 
     async def close(self) -> None:
         """Stop all work on the window's loop; later engine events are not delivered."""
+        await self._saves.settle(_SAVE_TIMEOUT_S)
         self._is_closed = True
         await self._tasks.close()
+        await self._saves.close()
         for delivered in tuple(self._waiting):
             _settle(delivered)
         self._timer.stop()

@@ -157,9 +157,8 @@ class SettingsDialog(QDialog):
             own.set(value)
             self.value_row(setting.id).show_value(own.get())
         else:
-            # Not tied to the window's lifetime: the choice must be saved.
             self._saving[setting.id] += 1
-            self._bridge.start(f"set {setting.id}", self._save(setting, value))
+            self._bridge.save(f"set {setting.id}", self._save(setting, value))
 
     async def _save(self, setting: Setting, value: JSON) -> None:
         try:

@@ -222,6 +222,7 @@ def test_saved_and_recent_filters_are_restored_in_the_next_window(
 
     def inspect() -> None:
         bar = second.window.traffic.filter_bar
+        second.until(lambda: "failures" in {action.text() for action in bar.menu().actions()})
         actions = {action.text(): action for action in bar.menu().actions()}
         assert {"failures", "method:ping", "status:error"} <= set(actions)
         actions["method:ping"].trigger()

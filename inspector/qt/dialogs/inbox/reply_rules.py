@@ -481,8 +481,7 @@ class InboxTimeoutRow(QWidget):
             self.seconds.valueChanged.connect(self._on_changed)
 
     def _on_changed(self, seconds: int) -> None:
-        # Not tied to the window's lifetime: the choice must be saved.
-        self._bridge.start("save the Inbox timeout", self._save(seconds))
+        self._bridge.save("save the Inbox timeout", self._save(seconds))
 
     async def _save(self, seconds: int) -> None:
         try:

@@ -157,9 +157,7 @@ class TrafficViewOptions(QObject):
             self._layout.setValue(_HISTORY, self._history)
 
     def _save(self, id: str, change: Callable[[Any], JSON]) -> None:
-        # Not tied to the window's lifetime: the choice must be saved.
-        save = self._bridge.ask_settings(lambda settings: settings.update(id, change))
-        self._bridge.start_when_attached(f"save {id}", save)
+        self._bridge.save(id, self._bridge.ask_settings(lambda settings: settings.update(id, change)))
         self.changed.emit()
 
     def _on_setting_changed(self, id: str, value: JSON) -> None:
