@@ -129,10 +129,8 @@ class SettingsDialog(QDialog):
     async def _load(self, *, is_first: bool = False) -> None:
         """Load the values; changes that the user makes meanwhile win."""
         save_count = self._save_count
-        values = await self._bridge.ask(lambda engine: engine.settings_store.values())
-        locations = (
-            await self._bridge.ask(lambda engine: engine.settings_store.locations()) if is_first else {}
-        )
+        values = await self._bridge.ask(lambda engine: engine.settings.values())
+        locations = await self._bridge.ask(lambda engine: engine.settings.locations()) if is_first else {}
         if not shiboken6.isValid(self):
             return
         if locations:
@@ -162,7 +160,7 @@ class SettingsDialog(QDialog):
 
     async def _save(self, setting: Setting, value: JSON) -> None:
         try:
-            await self._bridge.ask(lambda engine: engine.settings_store.set(setting.id, value))
+            await self._bridge.ask(lambda engine: engine.settings.set(setting.id, value))
         except UserError as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -173,7 +171,7 @@ class SettingsDialog(QDialog):
             self._save_count += 1
             self._last_saved[setting.id] = self._save_count
             self._saving[setting.id] -= 1
-        values = await self._bridge.ask(lambda engine: engine.settings_store.values())
+        values = await self._bridge.ask(lambda engine: engine.settings.values())
         # The user may have chosen another value meanwhile.
         if shiboken6.isValid(self) and (row := self.value_row(setting.id)).value == value:
             row.show_value(values[setting.id])

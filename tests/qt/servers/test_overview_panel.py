@@ -42,7 +42,7 @@ def test_source_of_the_path_is_shown_for_a_command(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     lens.choose("broken")
     assert "as MCP Lens was started" in visible_text(lens.workspace.overview)
-    lens.ask(lambda engine: engine.settings_store.set("connections.serverPath", "/opt/x"))
+    lens.ask(lambda engine: engine.settings.set("connections.serverPath", "/opt/x"))
     lens.until(lambda: "custom, from Settings" in visible_text(lens.workspace.overview))
 
 

@@ -151,7 +151,7 @@ def test_choice_made_while_values_are_loading_wins(lens: Lens, monkeypatch: pyte
     look_up = SettingsStore.values
 
     async def values(harness: SettingsStore) -> Mapping[str, JSON]:
-        found = await look_up(harness)
+        found = look_up(harness)
         if not held:  # the first one takes its time
             held.append(asyncio.get_running_loop().create_future())
             await held[0]

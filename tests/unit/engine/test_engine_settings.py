@@ -77,16 +77,16 @@ CHOICES: dict[str, JSON] = {
 
 
 async def test_every_setting_starts_with_its_default_and_survives_a_restart(run: Run) -> None:
-    values = await run.settings.values()
+    values = run.settings.values()
     wanted = {setting.id for setting in SETTINGS if setting.has_value}
     wanted -= {"look.scheme"}
     assert set(values) == wanted == set(CHOICES)
     assert values == {setting.id: setting.default for setting in SETTINGS if setting.id in wanted}
     await asyncio.gather(*(run.settings.set(id, value) for id, value in CHOICES.items()))
-    assert await run.settings.values() == CHOICES
+    assert run.settings.values() == CHOICES
     again = Run(run.path.parent)
     again.engine.begin()
-    assert await again.settings.values() == CHOICES
+    assert again.settings.values() == CHOICES
     assert not again.problems
     await again.engine.close()
 
@@ -138,7 +138,7 @@ async def test_cleared_timeout_means_unlimited(run: Run) -> None:
     await run.settings.set("inbox.timeout", 5)
     for never in (None, 0):
         await run.settings.set("inbox.timeout", never)
-        assert (await run.settings.values())["inbox.timeout"] is None
+        assert run.settings.values()["inbox.timeout"] is None
         assert run.kept() == {}
 
 
@@ -148,7 +148,7 @@ async def test_former_id_of_a_setting_is_accepted(run: Run) -> None:
 
 
 async def test_file_paths_of_this_run_are_known(run: Run) -> None:
-    assert await run.settings.locations() == {"preferences": run.path}
+    assert run.settings.locations() == {"preferences": run.path}
 
 
 async def test_changes_are_reported_once(run: Run) -> None:

@@ -199,7 +199,7 @@ class CapturesDialog(QDialog):
         self._show_error("")
         try:
             for id, value in values.items():
-                await self._bridge.ask(lambda engine, id=id, value=value: engine.settings.set(id, value))
+                await self._bridge.ask(lambda engine: engine.settings.set(id, value))  # noqa: B023
         except UserError as exc:
             self._show_error(str(exc))
         await self._list()

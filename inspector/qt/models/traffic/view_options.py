@@ -157,7 +157,7 @@ class TrafficViewOptions(QObject):
             self._layout.setValue(_HISTORY, self._history)
 
     def _save(self, id: str, change: Callable[[Any], JSON]) -> None:
-        self._bridge.save(id, self._bridge.ask_settings(lambda settings: settings.update(id, change)))
+        self._bridge.save(id, self._bridge.ask(lambda engine: engine.settings.update(id, change)))
         self.changed.emit()
 
     def _on_setting_changed(self, id: str, value: JSON) -> None:

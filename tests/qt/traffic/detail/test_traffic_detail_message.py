@@ -239,7 +239,7 @@ def test_tree_that_cannot_be_built_says_why_and_links_to_the_text(
     async def fail(*_: object) -> None:
         raise UserError("Reading the message took more than 60 s.")
 
-    monkeypatch.setattr(stage.bridge, "work", fail)
+    monkeypatch.setattr(stage.bridge, "ask", fail)
     view.message.set_form(Form.TREE)
     view.show_row(stage.result({"text": "x" * 200_000}))
     assert "more than 60 s" in visible_text(view.message)
