@@ -25,7 +25,6 @@ from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.output_check import TIME_LIMIT
 from inspector.engine.calls.regression_calls import RegressionCalls
 from inspector.engine.calls.tool_calls import (
-    ToolCall,
     ToolCaller,
     conclude,
     raw_outcome,
@@ -57,7 +56,7 @@ from inspector.protocol.jsonrpc import Message
 from inspector.protocol.subscriptions import Filter
 from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.client import Client
-from inspector.session.pending_requests import CallTimer, OnProgress
+from inspector.session.pending_requests import CallTimer
 from inspector.session.raw_send import RawReply
 from inspector.session.state import RequestHandler
 from inspector.traffic.log import TrafficLog
@@ -298,21 +297,6 @@ class Engine:
         """Subscribe to or unsubscribe from a resource (`resource_changed`). Raises LensError."""
         client = self._server(name).client
         await (client.subscribe(uri) if is_subscribed else client.unsubscribe(uri))
-
-    def call_tool(
-        self,
-        name: str,
-        tool: str,
-        arguments: JSONObject,
-        *,
-        timeout: float | None = None,
-        on_progress: OnProgress | None = None,
-    ) -> Coroutine[Any, Any, CallOutcome]:
-        """Call a tool. Every way this can end is an outcome, including cancellation.
-
-        `tool_caller` has more: variables, `_meta`, tasks, repeating and polling.
-        """
-        return self.tool_caller.call(name, ToolCall(tool, arguments, timeout), on_progress=on_progress)
 
     async def send_raw(
         self,

@@ -10,13 +10,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from collections.abc import Mapping
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
 
 from inspector.base.errors import CapabilityMissing, ConnectionLost, LensError, RemoteProtocolError
 from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.base.signals import Signal
+from inspector.config.calls.variables import Variables, expand_object
 from inspector.protocol.handshake import NegotiationResult, declared_in
 from inspector.protocol.http_rules import ParamHeaders, merge_headers, read_param_headers
 from inspector.protocol.jsonrpc import HEADER_MISMATCH, Kind, Message, error_of, read
@@ -46,6 +47,43 @@ from inspector.transport.base import Headers
 
 _SESSION = Era.SESSION  # looked up once: accessing an enum member takes 0.1 µs
 _REOPEN_DELAYS = (1.0, 2.0, 4.0, 8.0, 16.0)  # seconds before a broken stream is reopened
+
+
+@dataclass(frozen=True, slots=True)
+class ToolCall:
+    """A tool call as the user composed it; passed unchanged from the panel to the session.
+
+    `timeout` is in seconds since the last progress, None for the server's default. `total` is in seconds
+    regardless of progress, not counting time in which a server request waits for the user; None for no
+    limit. `meta` goes into `_meta` and overrides what the era puts there, except the progress token.
+    `capabilities` are declared for this call instead of the usual ones (stateless era). With `variables`,
+    `${name}` in the arguments and in `meta` is expanded when sent; the history keeps what was typed.
+    """
+
+    tool: str
+    arguments: JSONObject = field(default_factory=dict)
+    timeout: float | None = None
+    meta: JSONObject = field(default_factory=dict)
+    as_task: bool = False
+    variables: Variables | None = None
+    capabilities: JSONObject | None = None
+    total: float | None = None
+
+    def options(self) -> JSONObject:
+        """Return the non-default options, with the member names of a saved call."""
+        options: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
+        options |= {"task": self.as_task or None, "capabilities": self.capabilities}
+        return {member: value for member, value in options.items() if value is not None}
+
+    def expanded(self) -> ToolCall:
+        """Return the call as sent. Raises UserError naming variables without a value."""
+        if self.variables is None:
+            return self
+        both = expand_object({"arguments": self.arguments, "meta": self.meta}, self.variables)
+        arguments, meta = both["arguments"], both["meta"]
+        assert isinstance(arguments, dict)
+        assert isinstance(meta, dict)
+        return replace(self, arguments=arguments, meta=meta, variables=None)
 
 
 class Client:
@@ -88,42 +126,30 @@ class Client:
         return await list_all(self._session, "prompts/list", "prompts", Prompt.read, self._max_pages)
 
     async def call_tool(
-        self,
-        name: str,
-        arguments: JSONObject,
-        *,
-        timeout: float | None = None,
-        on_progress: OnProgress | None = None,
-        as_task: bool = False,
-        meta: JSONObject | None = None,
-        human: CallTimer | None = None,
-        capabilities: JSONObject | None = None,
+        self, call: ToolCall, on_progress: OnProgress | None = None, human: CallTimer | None = None
     ) -> CompletedCall:
         """Call a tool; return the raw response, a result or an error. It may have become a task.
 
-        `meta` goes into `_meta` and overrides what the era puts there, except the progress token.
-        `capabilities` replace those declared for the connection, for this call only (stateless era).
+        Variables must be expanded. The `total` timeout is up to the caller.
         """
         self._require("tools/call")
+        params: JSONObject = {"name": call.tool, "arguments": call.arguments}
+        capabilities = call.capabilities
         if capabilities is not None:
             self._require_per_call_capabilities()
-        params: JSONObject = {"name": name, "arguments": arguments}
-        if meta:
-            params["_meta"] = meta
-        if as_task:
+        if call.meta:
+            params["_meta"] = call.meta
+        if call.as_task:
             params = self.tasks.design_for_calls().augment(params)
             if capabilities is None:
                 capabilities = self.tasks.declared()
-        if self._negotiated.era is _SESSION:
-            done = await self._call("tools/call", params, timeout, on_progress, human=human)
-            return self._with_task(done) if as_task else done
-        call = partial(self._call, "tools/call", params, timeout, on_progress, capabilities, human)
-        done = await call(self._mirrored(name, arguments))
-        if _is_header_mismatch(done.exchange) and self._mirrors_arguments:
+        send = partial(self._call, "tools/call", params, call.timeout, on_progress, capabilities, human)
+        done = await send(self._mirrored(call))
+        if self._mirrors_arguments and _is_header_mismatch(done.exchange):
             # "Rebuild the map and retry once": the tool's schema may have changed since it was listed.
             await self.list_tools()
-            done = await call(self._mirrored(name, arguments))
-        return self._with_task(done) if as_task else done
+            done = await send(self._mirrored(call))
+        return self._with_task(done) if call.as_task else done
 
     async def read_resource(self, uri: str) -> Listing[ResourceContents]:
         done = await self.request_resource(uri)
@@ -340,8 +366,8 @@ class Client:
         """True over stateless HTTP, which requires some arguments in headers as well."""
         return self._negotiated.era is Era.STATELESS and self._session.is_over_http
 
-    def _mirrored(self, tool: str, arguments: JSONObject) -> Headers:
-        return self._header_mirror.headers_for(tool, arguments) if self._mirrors_arguments else ()
+    def _mirrored(self, call: ToolCall) -> Headers:
+        return self._header_mirror.headers_for(call.tool, call.arguments) if self._mirrors_arguments else ()
 
 
 def _announces_changes(capability: JSON) -> bool:

@@ -11,6 +11,7 @@ import argparse
 import asyncio
 import shlex
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.views import OutcomeKind
 from inspector.traffic.log import TrafficLog
@@ -106,7 +107,7 @@ async def call_engine(engine: Engine, options: argparse.Namespace, in_flight: in
 
     async def call_on() -> None:
         for _ in calls:
-            outcome = await engine.call_tool(SERVER, options.tool, options.args)
+            outcome = await engine.tool_caller.call(SERVER, ToolCall(options.tool, options.args))
             if outcome.kind is not OutcomeKind.RESULT:
                 raise SystemExit(f"A call failed: {outcome.summary or outcome.response!r}")
 

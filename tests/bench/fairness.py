@@ -14,6 +14,7 @@ import time
 from dataclasses import replace
 
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.report import Result, note
@@ -78,13 +79,13 @@ async def _measure(
 
 async def _flood(engine: Engine, size: int) -> None:
     while True:
-        await engine.call_tool(_NOISY, "flood", {"count": 100_000, "size": size})
+        await engine.tool_caller.call(_NOISY, ToolCall("flood", {"count": 100_000, "size": size}))
 
 
 async def _call(engine: Engine, count: int) -> list[float]:
     durations = []
     for _ in range(count):
         started = time.perf_counter()
-        await engine.call_tool(SERVER, "echo", {"message": "hi"})
+        await engine.tool_caller.call(SERVER, ToolCall("echo", {"message": "hi"}))
         durations.append((time.perf_counter() - started) * 1000)
     return durations

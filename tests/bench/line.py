@@ -7,6 +7,7 @@ import asyncio
 import shlex
 import statistics
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import EngineThread
 from inspector.engine.views import OutcomeKind
 from tests.bench.enginehost import SERVER, connected_engine
@@ -47,7 +48,7 @@ async def _rounds(thread: EngineThread, options: argparse.Namespace) -> tuple[li
         with stopwatch() as floor:
             await client.call(options.tool, options.args)
         with stopwatch() as ours:
-            work = thread.engine.call_tool(SERVER, options.tool, options.args)
+            work = thread.engine.tool_caller.call(SERVER, ToolCall(options.tool, options.args))
             outcome = await asyncio.wrap_future(thread.submit(work))
         if outcome.kind is not OutcomeKind.RESULT:
             raise SystemExit(f"The call failed: {outcome.summary or outcome.response[:300]!r}")

@@ -18,6 +18,7 @@ import httpx2
 from inspector.base.errors import CapabilityMissing, LensError, NeedsLogin
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
@@ -177,7 +178,10 @@ async def run(url: str) -> int:
         engine.add(HttpEntry(name=SERVER, url=url, era=era, auth=auth))
         await connect(engine)
         listing = await engine.list_tools(SERVER)
-        outcomes = [await engine.call_tool(SERVER, name, args) for name, args in calls_for(listing.items)]
+        outcomes = [
+            await engine.tool_caller.call(SERVER, ToolCall(name, args))
+            for name, args in calls_for(listing.items)
+        ]
         return max((report(outcome) for outcome in outcomes), default=0)
     except CapabilityMissing as exc:  # a server without tools has nothing to be called
         print(exc)

@@ -7,6 +7,7 @@ import json
 import pytest
 
 from inspector.base.json.values import JSONObject
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.text_formats import pretty_text
 from inspector.engine.settings import SettingsStore
 from inspector.engine.views import OutcomeKind, ServerStatus
@@ -158,7 +159,7 @@ async def test_response_that_cannot_be_matched_ends_the_call_and_names_the_messa
     connected: Lab, text: str, what: str
 ) -> None:
     await connected.engine.list_tools("srv")  # the server has processed the notification before it
-    outcome = await connected.engine.call_tool("srv", "odd-members", {"text": text})
+    outcome = await connected.engine.tool_caller.call("srv", ToolCall("odd-members", {"text": text}))
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary.startswith(f"The response to tools/call cannot be used: the server sent {what}")
     (row,) = arrived(connected)
@@ -194,7 +195,7 @@ async def test_server_crash_during_a_call_fails_it_and_shows_the_last_output(
     connected: Lab, arguments: JSONObject, summary: str
 ) -> None:
     await connected.text("echo", text="before")
-    outcome = await connected.engine.call_tool("srv", "dies", arguments)
+    outcome = await connected.engine.tool_caller.call("srv", ToolCall("dies", arguments))
     assert (outcome.kind, outcome.summary) == (OutcomeKind.FAILED, summary)
     assert outcome.next_step.startswith("Correct the cause, then connect again. ")
     assert outcome.next_step.endswith("Last lines of stderr:\nFatal: lost the database.\nGiving up.")
@@ -231,7 +232,7 @@ async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
 
 
 async def test_call_that_is_never_answered_times_out(connected: Lab) -> None:
-    outcome = await connected.engine.call_tool("srv", "never", {}, timeout=0.2)
+    outcome = await connected.engine.tool_caller.call("srv", ToolCall("never", timeout=0.2))
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary.startswith("The server did not respond to tools/call within 2")
     assert await connected.text("echo", text="still here") == "still here"
@@ -248,7 +249,9 @@ async def test_a_flood_is_recorded_to_the_last_message(connected: Lab) -> None:
 
 async def test_progress_is_passed_on_while_the_call_runs(connected: Lab) -> None:
     seen: list[ProgressReceived] = []
-    await connected.engine.call_tool("srv", "progresses", {"steps": 3}, on_progress=seen.append)
+    await connected.engine.tool_caller.call(
+        "srv", ToolCall("progresses", {"steps": 3}), on_progress=seen.append
+    )
     assert [(event.progress, event.total) for event in seen] == [(1, 3), (2, 3), (3, 3)]
 
 

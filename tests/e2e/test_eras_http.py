@@ -11,6 +11,7 @@ import pytest
 
 from inspector.base.errors import ConnectFailed, NeedsLogin
 from inspector.config.servers.entries import HttpEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.servers import server as backoff
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.protocol import discovery
@@ -52,7 +53,7 @@ class Net:
         return caught.value
 
     async def call(self, tool: str = "x", **arguments: str | int) -> CallOutcome:
-        return await self.lab.engine.call_tool("srv", tool, {**arguments})
+        return await self.lab.engine.tool_caller.call("srv", ToolCall(tool, {**arguments}))
 
     def sent(self, method: str) -> list[Record]:
         return [row for row in self.lab.rows(RecordKind.REQUEST) if row.method == method]

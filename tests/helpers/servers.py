@@ -12,6 +12,7 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
 from inspector.engine.server_view import ServerView
@@ -73,7 +74,7 @@ class Lab:
         return caught.value
 
     async def call(self, tool: str, name: str = "srv", **arguments: str | int) -> CallOutcome:
-        return await self.engine.call_tool(name, tool, {**arguments})
+        return await self.engine.tool_caller.call(name, ToolCall(tool, {**arguments}))
 
     async def text(self, tool: str, name: str = "srv", **arguments: str | int) -> str:
         """Call a tool that returns one text."""

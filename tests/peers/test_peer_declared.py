@@ -57,7 +57,7 @@ def reported(outcome: CallOutcome) -> str:
 async def require_refusals(visit: Visit) -> None:
     """Assert that each tool reports the undeclared capability instead of waiting for a reply."""
     for tool, (capability, arguments) in ASKING.items():
-        outcome = await visit.engine.call_tool("sdk", tool, {**arguments})
+        outcome = await visit.engine.tool_caller.call("sdk", ToolCall(tool, {**arguments}))
         assert outcome.kind is OutcomeKind.TOOL_ERROR, (tool, outcome)
         assert capability in reported(outcome)
 

@@ -10,6 +10,7 @@ import psutil
 
 from inspector.base.json.values import JSON, JSONObject, parse
 from inspector.config.servers.entries import Entry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
@@ -49,7 +50,9 @@ class Visit:
     async def call(
         self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON
     ) -> CallOutcome:
-        return await self.engine.call_tool(self.name, tool, arguments, on_progress=on_progress)
+        return await self.engine.tool_caller.call(
+            self.name, ToolCall(tool, arguments), on_progress=on_progress
+        )
 
     async def text(self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON) -> str:
         """Return the text of a successful call."""

@@ -26,6 +26,7 @@ from inspector.cli.arguments import arguments_for, read_assignments, read_object
 from inspector.cli.headless import USAGE, add_server_options, run_on_server, server_for
 from inspector.cli.output import ExitCode, Parser, seconds
 from inspector.engine.calls.output_check import OutputCheck, OutputState, check_text
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.content import no_content_text, other_members
 from inspector.engine.engine import Engine
 from inspector.engine.views import CallOutcome, OutcomeKind
@@ -97,9 +98,8 @@ def run(options: argparse.Namespace) -> int:
         arguments = arguments_for(tool, assignments, members)
         progress = ProgressLine()
         try:
-            outcome = await engine.call_tool(
-                server, name, arguments, timeout=options.timeout, on_progress=progress.show
-            )
+            call = ToolCall(name, arguments, options.timeout)
+            outcome = await engine.tool_caller.call(server, call, on_progress=progress.show)
         finally:
             progress.clear()
         result = _result_of(outcome)

@@ -11,7 +11,7 @@ import asyncio
 import re
 from collections.abc import AsyncIterator, Awaitable, Callable, Coroutine, Iterator
 from contextlib import asynccontextmanager, contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -27,7 +27,6 @@ from inspector.base.errors import (
 )
 from inspector.base.json.values import JSON, JSONError, JSONObject, shorten, to_wire
 from inspector.base.plain_text import one_line, visible
-from inspector.config.calls.variables import Variables, expand_object
 from inspector.engine.calls import output_check, repetition
 from inspector.engine.calls.output_check import OutputCheck, OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport, poll, repeat
@@ -39,6 +38,7 @@ from inspector.protocol.jsonrpc import Kind, Message, RequestId, RpcError, error
 from inspector.protocol.revisions import R4
 from inspector.protocol.tasks import Task, tasks_of
 from inspector.protocol.types import Tool
+from inspector.session.client import ToolCall as ToolCall
 from inspector.session.input_rounds import CompletedCall
 from inspector.session.pending_requests import CallTimer, OnProgress
 from inspector.session.raw_send import RawReply
@@ -56,47 +56,10 @@ _RESULT, _ERROR, _TOOL_ERROR = OutcomeKind.RESULT, Kind.ERROR, TrafficStatus.TOO
 OnTask: TypeAlias = Callable[[Task], None]
 
 
-@dataclass(frozen=True, slots=True)
-class ToolCall:
-    """A tool call as the user composed it.
-
-    `timeout` is in seconds since the last progress, None for the server's default. `total` is in seconds
-    regardless of progress, not counting time in which a server request waits for the user; None for no
-    limit. `meta` goes into `_meta`. `capabilities` are declared for this call instead of the usual ones,
-    where the era allows it. With `variables`, `${name}` in the arguments and in `meta` is expanded when
-    sent; the history keeps what was typed.
-    """
-
-    tool: str
-    arguments: JSONObject = field(default_factory=dict)
-    timeout: float | None = None
-    meta: JSONObject = field(default_factory=dict)
-    as_task: bool = False
-    variables: Variables | None = None
-    capabilities: JSONObject | None = None
-    total: float | None = None
-
-    def options(self) -> JSONObject:
-        """Return the non-default options, with the member names of a saved call."""
-        options: JSONObject = {"timeout": self.timeout, "total": self.total, "meta": self.meta or None}
-        options |= {"task": self.as_task or None, "capabilities": self.capabilities}
-        return {member: value for member, value in options.items() if value is not None}
-
-    def expanded(self) -> ToolCall:
-        """Return the call as sent. Raises UserError naming variables without a value."""
-        if self.variables is None:
-            return self
-        both = expand_object({"arguments": self.arguments, "meta": self.meta}, self.variables)
-        arguments, meta = both["arguments"], both["meta"]
-        assert isinstance(arguments, dict)
-        assert isinstance(meta, dict)
-        return replace(self, arguments=arguments, meta=meta, variables=None)
-
-
 class ToolCaller:
     """Manual, repeated and polled calls. Runs on the engine's loop.
 
-    Every way in which a call can end is an outcome; to cancel a call, cancel the caller.
+    Every way in which a call that was sent can end is an outcome; to cancel a call, cancel the caller.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -111,12 +74,12 @@ class ToolCaller:
         on_progress: OnProgress | None = None,
         on_task: OnTask | None = None,
     ) -> CallOutcome:
-        """Call a tool. `keep` adds it to the history; `on_task` gets status updates of its task."""
+        """Call a tool. `keep` adds it to the history; `on_task` gets status updates of its task.
+
+        Raises UserError if a variable has no value; nothing was sent then.
+        """
         started = self._engine.clock.monotonic_ns()
-        try:
-            sent = call.expanded()
-        except UserError as exc:
-            return failed(exc, 0)
+        sent = call.expanded()
         human = CallTimer()
         attempt = self._outcome(server, sent, on_progress, on_task, human, started)
         try:
@@ -158,16 +121,7 @@ class ToolCaller:
         engine = self._engine
         client = engine.servers.get(server).client
         try:
-            done = await client.call_tool(
-                call.tool,
-                call.arguments,
-                timeout=call.timeout,
-                on_progress=on_progress,
-                as_task=call.as_task,
-                meta=call.meta,
-                human=human,
-                capabilities=call.capabilities,
-            )
+            done = await client.call_tool(call, on_progress, human)
             if done.task is not None:
                 with self._cancelling(server, done.task):
                     return await engine.tasks.finish(

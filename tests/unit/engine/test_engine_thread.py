@@ -9,6 +9,7 @@ from pathlib import Path
 
 import pytest
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine, EngineThread
 from inspector.engine.views import OutcomeKind
 from tests.helpers.servers import fault_entry
@@ -59,7 +60,7 @@ def test_stopping_stops_servers_and_resolves_waiting_callers(tmp_path: Path) -> 
     thread.start()
     thread.engine.add(fault_entry("never"))
     thread.submit(thread.engine.connect("srv")).result(10)
-    waiting = thread.submit(thread.engine.call_tool("srv", "never", {}))
+    waiting = thread.submit(thread.engine.tool_caller.call("srv", ToolCall("never")))
     marker = threading.Event()
     thread.engine.log.grew.connect(lambda length: marker.set())
     assert marker.wait(5)

@@ -16,6 +16,7 @@ from inspector.config.servers.entries import (
     OAuthSettings,
     SecretRef,
 )
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.views import OutcomeKind, ServerStatus
@@ -93,7 +94,7 @@ async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_o
     world.tokens.clear()
     world.refresh = False
     await engine.logins.delete_tokens(SERVER)
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.FAILED
     assert "login" in outcome.summary
     assert [each.occasion for each in wanted] == [LoginReason.CALL]
@@ -122,7 +123,7 @@ async def test_user_supplied_bearer_token_is_sent_and_never_refreshed(engine: En
     await engine.connect(SERVER)
     assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer by-hand"
     world.tokens.clear()
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert "bearer token" in outcome.summary
 
 
@@ -147,7 +148,7 @@ async def test_token_of_one_server_is_never_sent_to_another(engine: Engine, worl
     await connect(engine, world)
     async with World() as other:
         world.paths["/mcp"] = lambda seen: ScriptedResponse(307, headers={"Location": other.url})
-        await engine.call_tool(SERVER, "read", {})
+        await engine.tool_caller.call(SERVER, ToolCall("read"))
         assert other.seen == []
         engine.add(HttpEntry(name="second", url=other.url, type="http"))
         engine.logins.opens_browser = frozenset()
@@ -228,7 +229,7 @@ async def test_server_that_rejects_the_refreshed_token_too_is_not_retried_endles
     challenge = {"WWW-Authenticate": world.challenge()}
     world.paths["/mcp"] = lambda _: ScriptedResponse(401, headers=challenge)
     before = len(world.requested("/mcp"))
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.FAILED
     assert len(world.requested("/mcp")) - before == 2
     assert len(world.requested("/token")) == 2
@@ -263,7 +264,7 @@ async def test_server_error_does_not_discard_the_refresh_token(engine: Engine, w
 async def test_many_rejected_requests_refresh_once(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.tokens.clear()
-    outcomes = await asyncio.gather(*(engine.call_tool(SERVER, "read", {}) for _ in range(8)))
+    outcomes = await asyncio.gather(*(engine.tool_caller.call(SERVER, ToolCall("read")) for _ in range(8)))
     assert {outcome.kind for outcome in outcomes} == {OutcomeKind.RESULT}
     assert len(world.requested("/token")) == 2
 
@@ -305,7 +306,7 @@ async def test_missing_scope_is_requested_together_with_the_previous_ones(
 ) -> None:
     needs_scope(world, "notes:write")
     await connect(engine, world)
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.RESULT
     scopes = [seen.query["scope"] for seen in world.requested("/authorize")]
     assert scopes == ["notes:read", "notes:read notes:write"]
@@ -322,7 +323,7 @@ async def test_server_that_never_accepts_the_scopes_is_abandoned(engine: Engine,
     world.paths["/authorize"] = authorize
     await connect(engine, world)
     for _ in range(5):
-        outcome = await engine.call_tool(SERVER, "read", {})
+        outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
         assert outcome.kind is OutcomeKind.FAILED
         assert "never:granted" in outcome.summary
     assert len(world.requested("/authorize")) <= 3
@@ -331,7 +332,7 @@ async def test_server_that_never_accepts_the_scopes_is_abandoned(engine: Engine,
 async def test_plain_403_is_not_a_scope_challenge(engine: Engine, world: World) -> None:
     await connect(engine, world)
     world.paths["/mcp"] = lambda _: ScriptedResponse(403)
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.FAILED
     assert len(world.requested("/authorize")) == 1
 

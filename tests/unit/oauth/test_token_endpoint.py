@@ -12,6 +12,7 @@ import pytest
 
 from inspector.config.secrets.records import StorageKind
 from inspector.config.servers.entries import HttpEntry, OAuthSettings, SecretRef
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
@@ -54,7 +55,7 @@ async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: Wor
 
         world.paths["/token"] = token
         outcomes = await asyncio.gather(
-            *(engine.call_tool(SERVER, "read", {}) for engine in engines for _ in range(3))
+            *(engine.tool_caller.call(SERVER, ToolCall("read")) for engine in engines for _ in range(3))
         )
         assert {outcome.kind for outcome in outcomes} == {OutcomeKind.RESULT}
         assert spent == ["refresh-1"]
@@ -139,7 +140,7 @@ async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, wor
             assert await other.stdout.readline() == b"mine\n"
             world.tokens[:] = ["of-the-other"]
             requested = world.next_request("/.well-known/oauth-protected-resource/mcp")
-            calling = asyncio.create_task(engine.call_tool(SERVER, "read", {}))
+            calling = asyncio.create_task(engine.tool_caller.call(SERVER, ToolCall("read")))
             await requested.wait()  # precedes a refresh
             await other.communicate(b"\n")
         finally:

@@ -14,7 +14,7 @@ from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
 from inspector.protocol.types import CacheHints
-from inspector.session.client import Client
+from inspector.session.client import Client, ToolCall
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime
 from tests.unit.session.session_stage import TASKS, connected, meta_of, params_of, settle
@@ -26,7 +26,7 @@ REF: JSONObject = {"type": "ref/prompt", "name": "p"}
 # Call, and the capability that the server must have declared for it in R4 and R5.
 GATED: list[tuple[str, Ask, str, str]] = [
     ("list tools", lambda client: client.list_tools(), "tools", "tools"),
-    ("call", lambda client: client.call_tool("x", {}), "tools", "tools"),
+    ("call", lambda client: client.call_tool(ToolCall("x")), "tools", "tools"),
     ("list resources", lambda client: client.list_resources(), "resources", "resources"),
     ("templates", lambda client: client.list_resource_templates(), "resources", "resources"),
     ("read", lambda client: client.read_resource("file:///a"), "resources", "resources"),
@@ -65,7 +65,7 @@ async def test_unsupported_request_is_not_sent_and_the_error_names_the_capabilit
 async def test_call_as_a_task_is_not_sent_to_a_server_without_task_support(revision: Revision) -> None:
     async with connected(revision, offered={"tools": {}, "tasks": {"list": {}}}) as stage:
         with pytest.raises(CapabilityMissing, match=r"“(tasks.requests.tools.call|extensions.*)”"):
-            await stage.client.call_tool("x", {}, as_task=True)
+            await stage.client.call_tool(ToolCall("x", as_task=True))
         assert await stage.sends_nothing_more()
 
 
@@ -189,7 +189,7 @@ async def test_log_level_is_sent_with_each_call_in_stateless_mode() -> None:
     async with connected(R5, offered=OFFERED) as stage:
         await stage.client.set_level("debug")
         assert await stage.sends_nothing_more()
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.reply(content=[])
         await call
     assert meta_of(request)["logLevel"] == "debug"
@@ -197,7 +197,7 @@ async def test_log_level_is_sent_with_each_call_in_stateless_mode() -> None:
 
 async def test_without_a_level_a_call_requests_no_log() -> None:
     async with connected(R5, offered=OFFERED) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         assert "logLevel" not in meta_of(await stage.reply(content=[]))
         await call
 
@@ -253,7 +253,7 @@ async def test_annotations_are_ignored_on_other_transports_and_versions(
         pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool("bad", region="not a token"), tool("good", region="Region")])
         assert [item.name for item in (await pending).items] == ["bad", "good"]
-        call = stage.start(stage.client.call_tool("good", {"region": "eu"}))
+        call = stage.start(stage.client.call_tool(ToolCall("good", {"region": "eu"})))
         await stage.reply(content=[])
         await call
         assert stage.wire.envelopes[-1].headers == ()
@@ -264,7 +264,7 @@ async def test_annotated_arguments_are_sent_as_headers() -> None:
         pending = stage.start(stage.client.list_tools())
         await stage.reply(tools=[tool("x", region="Region", other="Other")])
         await pending
-        call = stage.start(stage.client.call_tool("x", {"region": "grün"}))
+        call = stage.start(stage.client.call_tool(ToolCall("x", {"region": "grün"})))
         await stage.reply(content=[])
         await call
     assert stage.wire.envelopes[-1].headers == (("Mcp-Param-Region", "=?base64?Z3LDvG4=?="),)
@@ -272,7 +272,7 @@ async def test_annotated_arguments_are_sent_as_headers() -> None:
 
 async def test_header_mismatch_causes_one_list_refresh_and_one_retry() -> None:
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
-        call = stage.start(stage.client.call_tool("x", {"region": "eu"}))
+        call = stage.start(stage.client.call_tool(ToolCall("x", {"region": "eu"})))
         await stage.refuse(-32020, "Mcp-Param-Region is missing")
         assert (await stage.reply(tools=[tool("x", region="Region")]))["method"] == "tools/list"
         request = await stage.refuse(-32020, "still wrong")
@@ -286,7 +286,7 @@ async def test_header_mismatch_causes_one_list_refresh_and_one_retry() -> None:
 
 async def test_header_mismatch_over_stdio_is_a_plain_error() -> None:
     async with connected(R5, offered=OFFERED) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         await stage.refuse(-32020, "odd")
         assert b"odd" in (await call).exchange.response.raw
         assert await stage.sends_nothing_more()
@@ -297,7 +297,7 @@ async def test_progress_reaches_the_caller_and_extends_the_timeout(revision: Rev
     async with connected(revision, offered=OFFERED) as stage:
         time = LoopTime()
         changes: list[ProgressReceived] = []
-        call = stage.start(stage.client.call_tool("x", {}, on_progress=changes.append))
+        call = stage.start(stage.client.call_tool(ToolCall("x"), on_progress=changes.append))
         request = await stage.next()
         token = meta_of(request)["progressToken"]
         for step in (1, 2):
@@ -326,7 +326,7 @@ async def test_cancelling_a_call_is_signaled_according_to_version_and_transport(
     revision: Revision, over_http: bool, notices: bool
 ) -> None:
     async with connected(revision, offered=OFFERED, over_http=over_http) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.next()
         call.cancel()
         with pytest.raises(asyncio.CancelledError):
@@ -351,8 +351,8 @@ async def test_error_without_an_id_belongs_to_the_request_of_its_http_exchange(
     id_member: bytes,
 ) -> None:
     async with connected(R5, offered=OFFERED, over_http=True) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
-        other = stage.start(stage.client.call_tool("y", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
+        other = stage.start(stage.client.call_tool(ToolCall("y")))
         request, second = await stage.next(), await stage.next()
         frame = b'{"jsonrpc":"2.0",%s"error":{"code":-32600,"message":"cannot read you"}}' % id_member
         stage.send_on_exchange(request, frame)
@@ -369,7 +369,7 @@ async def test_error_without_an_id_belongs_to_the_request_of_its_http_exchange(
 
 async def test_error_without_an_id_over_stdio_belongs_to_no_request() -> None:
     async with connected(R4, offered=OFFERED) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.next()
         stage.wire.show_message(id=None, error={"code": -32700, "message": "Parse error"})
         await settle()
@@ -381,8 +381,8 @@ async def test_error_without_an_id_over_stdio_belongs_to_no_request() -> None:
 @pytest.mark.parametrize("revision", [R2, R5], ids=str)
 async def test_batched_responses_reach_their_callers(revision: Revision) -> None:
     async with connected(revision, offered=OFFERED) as stage:
-        one = stage.start(stage.client.call_tool("x", {}))
-        two = stage.start(stage.client.call_tool("y", {}))
+        one = stage.start(stage.client.call_tool(ToolCall("x")))
+        two = stage.start(stage.client.call_tool(ToolCall("y")))
         ids = [(await stage.next())["id"], (await stage.next())["id"]]
         stage.wire.send_frames(
             b'[{"jsonrpc":"2.0","id":%s,"result":{"content":[]}},'

@@ -5,6 +5,7 @@ from __future__ import annotations
 import pytest
 
 from inspector.protocol.revisions import R5
+from inspector.session.client import ToolCall
 from inspector.traffic.records import Direction, RecordKind
 from inspector.transport.base import (
     FramesReceived,
@@ -26,7 +27,7 @@ def begin(stage: EraStage, exchange: int, tag: int = -1, method: str = "POST") -
 
 async def test_exchange_is_one_row_that_is_updated_as_it_proceeds() -> None:
     async with connected(R5, offered={"tools": {}}, over_http=True) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.next()
         tag = stage.wire.envelopes[-1].tag
         begin(stage, 7, tag)
@@ -50,7 +51,7 @@ async def test_exchange_is_one_row_that_is_updated_as_it_proceeds() -> None:
 
 async def test_both_messages_point_to_the_exchange_that_carried_them() -> None:
     async with connected(R5, offered={"tools": {}}, over_http=True) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.next()
         begin(stage, 7, stage.wire.envelopes[-1].tag)
         stage.send_on_exchange(request, b'{"jsonrpc":"2.0","id":2,"result":{}}', exchange=7)
@@ -66,7 +67,7 @@ async def test_both_messages_point_to_the_exchange_that_carried_them() -> None:
 
 async def test_redirected_request_points_to_the_exchange_that_answered_it() -> None:
     async with connected(R5, offered={"tools": {}}, over_http=True) as stage:
-        call = stage.start(stage.client.call_tool("x", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.next()
         for exchange in (7, 8):
             begin(stage, exchange, stage.wire.envelopes[-1].tag)

@@ -12,6 +12,7 @@ from inspector.base.errors import RemoteProtocolError, RequestCancelled
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.jsonrpc import EAGER_PARSE_LIMIT, Message, RpcError, read
 from inspector.protocol.revisions import R4
+from inspector.session.client import ToolCall
 from inspector.session.input_rounds import may_need_input
 from tests.helpers.fakes import LoopTime
 from tests.unit.session.session_stage import (
@@ -51,7 +52,7 @@ async def test_request_is_answered_and_the_call_repeated_with_the_exact_state() 
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {"a": 1}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet", {"a": 1})))
         first = await stage.reply(**needs_input(state, who=ASK))
         second = await stage.reply(**DONE)
         done = await call
@@ -78,7 +79,7 @@ async def test_several_requests_are_asked_at_once_and_answered_together() -> Non
 
     handlers = {"elicitation/create": response, "roots/list": response}
     async with connected(offered=OFFERED, capabilities=CAPABILITIES, handlers=handlers) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input(who=ASK, dirs={"method": "roots/list"}))
         second = await stage.reply(**DONE)
         await call
@@ -94,7 +95,7 @@ async def test_each_round_sends_only_its_own_replies_and_state() -> None:
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(*responses)},  # type: ignore[arg-type]
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input("one", a=ASK))
         second = await stage.reply(**needs_input(b=ASK))
         third = await stage.reply(**DONE)
@@ -109,7 +110,7 @@ async def test_each_round_sends_only_its_own_replies_and_state() -> None:
 async def test_state_without_requests_is_retried_after_a_delay(state: str) -> None:
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input(state))
         assert await stage.sends_nothing_more()
         await time.advance(0.1)
@@ -147,7 +148,7 @@ async def test_declined_request_is_a_normal_reply() -> None:
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(decline)},
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input(who=ASK))
         assert params_of(await stage.reply(**DONE))["inputResponses"] == {"who": decline}
         await call
@@ -164,7 +165,7 @@ async def test_rejection_ends_the_call_without_another_round_and_closes_other_re
 
     handlers = {"elicitation/create": never, "roots/list": raising(RpcError(-1, "I will not say"))}
     async with connected(offered=OFFERED, capabilities=CAPABILITIES, handlers=handlers) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input(who=ASK, dirs={"method": "roots/list"}))
         with pytest.raises(RequestCancelled) as caught:
             await call
@@ -178,7 +179,7 @@ async def test_rejection_ends_the_call_without_another_round_and_closes_other_re
 async def test_internal_error_while_replying_reaches_the_caller(caplog: pytest.LogCaptureFixture) -> None:
     handlers = {"roots/list": raising(ZeroDivisionError("oops"))}
     async with connected(offered=OFFERED, capabilities=CAPABILITIES, handlers=handlers) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         with caplog.at_level(logging.CRITICAL):
             await stage.reply(**needs_input(dirs={"method": "roots/list"}))
             with pytest.raises(RequestCancelled, match="MCP Lens could not reply: ZeroDivisionError"):
@@ -199,7 +200,7 @@ async def test_cancelling_a_call_closes_its_pending_request() -> None:
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, handlers={"elicitation/create": never}
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input(who=ASK))
         await is_open.wait()
         call.cancel()
@@ -231,7 +232,7 @@ async def test_invalid_result_is_neither_used_nor_answered(result: JSONObject, r
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**result)
         with pytest.raises(RemoteProtocolError) as caught:
             await call
@@ -245,7 +246,7 @@ async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds() -> None:
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         for _ in range(11):
             await stage.reply(**needs_input("s", who=ASK))
         with pytest.raises(
@@ -269,12 +270,12 @@ async def test_calls_do_not_leak_into_each_other() -> None:
     async with connected(
         offered=OFFERED, capabilities=CAPABILITIES, handlers={"elicitation/create": response}
     ) as stage:
-        one = stage.start(stage.client.call_tool("one", {}))
+        one = stage.start(stage.client.call_tool(ToolCall("one")))
         await stage.reply(**needs_input("state of one", k=ask("one")))
-        two = stage.start(stage.client.call_tool("two", {}))
+        two = stage.start(stage.client.call_tool(ToolCall("two")))
         await stage.reply(**needs_input("state of two", k=ask("two")))
         await settle()
-        plain = stage.start(stage.client.call_tool("plain", {}))
+        plain = stage.start(stage.client.call_tool(ToolCall("plain")))
         third = await stage.reply(**DONE)
         responses["two"].set_result({"action": "accept", "content": {"n": "two"}})
         of_two = await stage.reply(**DONE)
@@ -294,7 +295,7 @@ async def test_error_in_a_later_round_is_the_result() -> None:
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input(who=ASK))
         await stage.refuse(-32603, "broke")
         done = await call
@@ -305,14 +306,14 @@ async def test_error_in_a_later_round_is_the_result() -> None:
 @pytest.mark.parametrize("kind", [None, "complete"])
 async def test_missing_result_type_means_complete(kind: JSON) -> None:
     async with connected(offered=OFFERED) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**DONE, **({} if kind is None else {"resultType": kind}))
         assert (await call).rounds == 1
 
 
 async def test_session_mode_treats_any_result_as_final() -> None:
     async with connected(R4, offered=OFFERED) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         await stage.reply(**needs_input("s", who=ASK))
         assert (await call).rounds == 1
         assert await stage.sends_nothing_more()
@@ -324,7 +325,7 @@ async def test_every_round_declares_client_info_and_capabilities() -> None:
         capabilities=CAPABILITIES,
         handlers={"elicitation/create": replying_with(ACCEPT)},
     ) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         rounds = [await stage.reply(**needs_input(who=ASK)), await stage.reply(**DONE)]
         await call
     for request in rounds:
@@ -348,7 +349,7 @@ def test_megabytes_are_not_parsed_to_find_no_input_request() -> None:
 
 async def test_big_result_is_returned_verbatim() -> None:
     async with connected(offered=OFFERED) as stage:
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         request = await stage.next()
         raw = big(b"").raw.replace(b'"id":1,', b'"id":%s,' % str(request["id"]).encode())
         stage.wire.send_frames(raw)
@@ -360,7 +361,7 @@ async def test_big_result_is_returned_verbatim() -> None:
 async def test_big_result_with_requests_is_answered_like_a_small_one() -> None:
     async with connected(offered=OFFERED) as stage:
         time = LoopTime()
-        call = stage.start(stage.client.call_tool("greet", {}))
+        call = stage.start(stage.client.call_tool(ToolCall("greet")))
         state = "s" * EAGER_PARSE_LIMIT
         await stage.reply(**needs_input(state))
         await settle()

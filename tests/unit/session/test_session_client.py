@@ -11,7 +11,7 @@ from inspector.base.errors import CapabilityMissing, ConnectionLost, RemoteProto
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.types import Listing, Malformed, Tool
-from inspector.session.client import Client
+from inspector.session.client import Client, ToolCall
 from inspector.traffic.records import RecordKind
 from tests.helpers.stage import Stage
 
@@ -183,7 +183,7 @@ async def test_unreadable_response_says_so(connected: Stage) -> None:
         (lambda client: client.list_tools(), "tools"),
         (lambda client: client.list_resources(), "resources"),
         (lambda client: client.list_prompts(), "prompts"),
-        (lambda client: client.call_tool("x", {}), "tools"),
+        (lambda client: client.call_tool(ToolCall("x")), "tools"),
     ],
 )
 async def test_unsupported_list_is_not_requested(
@@ -204,7 +204,7 @@ async def test_disconnected_server_is_not_sent_anything(stage: Stage) -> None:
 
 
 async def test_tool_is_called_with_its_arguments_and_returns_the_raw_response(connected: Stage) -> None:
-    call = connected.start(Client(connected.session, 10).call_tool("add", {"a": 1}))
+    call = connected.start(Client(connected.session, 10).call_tool(ToolCall("add", {"a": 1})))
     request = await connected.wire.next()
     assert request["params"] == {"name": "add", "arguments": {"a": 1}}
     connected.wire.send_frames(b'{ "id":2, "result":{"isError":true}, "jsonrpc":"2.0" }')
@@ -219,7 +219,7 @@ async def test_tool_is_called_with_its_arguments_and_returns_the_raw_response(co
 async def test_number_that_is_not_json_is_reported_in_a_large_result(
     connected: Stage, value: bytes, found: list[str]
 ) -> None:
-    call = connected.start(Client(connected.session, 10).call_tool("add", {}))
+    call = connected.start(Client(connected.session, 10).call_tool(ToolCall("add")))
     await connected.wire.next()
     padding = b"x" * 300_000
     connected.wire.send_frames(

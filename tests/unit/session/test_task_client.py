@@ -8,6 +8,7 @@ from inspector.base.errors import CapabilityMissing, RemoteProtocolError, Reques
 from inspector.base.json.values import JSON, JSONObject
 from inspector.protocol.revisions import R4, R5
 from inspector.protocol.tasks import TaskStatus
+from inspector.session.client import ToolCall
 from tests.helpers.fakes import LoopTime
 from tests.unit.session.session_stage import TASKS, connected, meta_of, params_of, replying_with
 
@@ -30,7 +31,7 @@ def state(status: str, **more: JSON) -> JSONObject:
 
 async def test_augmented_call_becomes_a_task() -> None:
     async with connected(R4, offered=CORE) as stage:
-        call = stage.start(stage.client.call_tool("x", {}, as_task=True))
+        call = stage.start(stage.client.call_tool(ToolCall("x", as_task=True)))
         request = await stage.reply(task=state("working"))
         done = await call
     assert params_of(request) == {"name": "x", "arguments": {}, "task": {}}
@@ -41,7 +42,7 @@ async def test_augmented_call_becomes_a_task() -> None:
 async def test_server_may_still_answer_immediately() -> None:
     for revision, offered in ((R4, CORE), (R5, EXTENSION)):
         async with connected(revision, offered=offered) as stage:
-            call = stage.start(stage.client.call_tool("x", {}, as_task=True))
+            call = stage.start(stage.client.call_tool(ToolCall("x", as_task=True)))
             await stage.reply(**OUTCOME)
             done = await call
         assert done.task is None
@@ -50,7 +51,7 @@ async def test_server_may_still_answer_immediately() -> None:
 
 async def test_error_instead_of_a_task_is_returned_unchanged() -> None:
     async with connected(R4, offered=CORE) as stage:
-        call = stage.start(stage.client.call_tool("x", {}, as_task=True))
+        call = stage.start(stage.client.call_tool(ToolCall("x", as_task=True)))
         await stage.refuse(-32602, "no such tool")
         done = await call
     assert done.task is None
@@ -59,7 +60,7 @@ async def test_error_instead_of_a_task_is_returned_unchanged() -> None:
 
 async def test_unreadable_task_is_a_violation() -> None:
     async with connected(R4, offered=CORE) as stage:
-        call = stage.start(stage.client.call_tool("x", {}, as_task=True))
+        call = stage.start(stage.client.call_tool(ToolCall("x", as_task=True)))
         await stage.reply(task={"status": "working"})
         with pytest.raises(RemoteProtocolError, match="became a task that could not be parsed"):
             await call
@@ -98,11 +99,11 @@ async def test_task_is_cancelled_where_supported() -> None:
 
 async def test_extension_is_declared_only_where_a_task_is_wanted() -> None:
     async with connected(R5, offered=EXTENSION, capabilities={"roots": {}}) as stage:
-        plain = stage.start(stage.client.call_tool("x", {}))
+        plain = stage.start(stage.client.call_tool(ToolCall("x")))
         request = await stage.reply(**OUTCOME)
         await plain
         assert meta_of(request)["clientCapabilities"] == {"roots": {}}
-        call = stage.start(stage.client.call_tool("x", {}, as_task=True))
+        call = stage.start(stage.client.call_tool(ToolCall("x", as_task=True)))
         request = await stage.reply(resultType="task", **state("working"))
         done = await call
         declared: JSONObject = {"roots": {}, "extensions": {TASKS: {}}}
@@ -118,7 +119,7 @@ async def test_rounds_may_precede_the_task() -> None:
     handlers = {"elicitation/create": replying_with(ACCEPT)}
     capabilities: JSONObject = {"elicitation": {"form": {}}}
     async with connected(R5, offered=EXTENSION, capabilities=capabilities, handlers=handlers) as stage:
-        call = stage.start(stage.client.call_tool("x", {}, as_task=True))
+        call = stage.start(stage.client.call_tool(ToolCall("x", as_task=True)))
         await stage.reply(resultType="input_required", inputRequests={"k": ASK})
         await stage.reply(resultType="task", **state("working"))
         done = await call

@@ -12,6 +12,7 @@ import pytest
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry, HttpEntry
 from inspector.demo.servers import command
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
 from inspector.traffic.analysis.related import Role, related_messages
@@ -52,7 +53,7 @@ async def elicit(engine: Engine, entry: Entry) -> int:
     """Connect and call a tool that sends a server request; return the row of the call."""
     engine.add(entry)
     await engine.connect("srv")
-    outcome = await engine.call_tool("srv", "elicit_form", {"message": "Who?"})
+    outcome = await engine.tool_caller.call("srv", ToolCall("elicit_form", {"message": "Who?"}))
     assert outcome.kind is OutcomeKind.RESULT, outcome
     log = engine.log
     return next(row for row in range(len(log)) if log.method(row) == "tools/call")

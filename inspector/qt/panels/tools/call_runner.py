@@ -156,10 +156,7 @@ class CallRunner(QObject):
             self._finish(generation)
 
     async def _with_variables(self, call: ToolCall) -> ToolCall:
-        """Resolve variables before sending. Raises UserError if one has no value."""
-        ready = replace(call, variables=await self._variables(call.tool))
-        ready.expanded()
-        return ready
+        return replace(call, variables=await self._variables(call.tool))
 
     def _finish(self, generation: int) -> None:
         if generation == self._generation and self._task is not None:

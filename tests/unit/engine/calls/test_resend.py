@@ -13,6 +13,7 @@ from inspector.base.errors import ConfigError, ConnectionLost, UserError
 from inspector.base.json.values import JSON
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.demo.servers import command
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.views import RawOutcome
 from inspector.protocol.jsonrpc import error_of, read
 from inspector.protocol.raw_message import with_new_id
@@ -94,7 +95,7 @@ async def test_request_is_resent_verbatim_except_for_its_id_and_linked(echo_lab:
 
 
 async def test_own_call_can_be_resent_with_its_original_id(echo_lab: Lab) -> None:
-    outcome = await echo_lab.engine.call_tool("srv", "any", {})
+    outcome = await echo_lab.engine.tool_caller.call("srv", ToolCall("any"))
     assert outcome.row is not None
     raw = echo_lab.engine.log.raw(outcome.row)
     again = await echo_lab.engine.send_raw("srv", raw, resent_of=outcome.row)

@@ -12,7 +12,7 @@ import pytest
 from inspector.base.errors import ConfigError, UserError
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.calls.saved_calls import SavedCall
-from inspector.config.calls.variables import Variables
+from inspector.config.calls.variables import UnknownVariables, Variables
 from inspector.engine.calls.library import CallLibrary
 from inspector.engine.calls.output_check import OutputState
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
@@ -80,11 +80,11 @@ async def test_variables_are_expanded_on_the_wire_and_not_in_the_history(harness
     assert [one.outcome for one in kept.calls] == ["result"]
 
 
-async def test_unknown_variable_is_a_failure_and_nothing_is_sent(harness: Harness) -> None:
+async def test_unknown_variable_is_an_error_and_nothing_is_sent(harness: Harness) -> None:
     await harness.connect(tools={})
-    outcome = await harness.hand.call("srv", ToolCall("x", {"n": "${no}"}, variables=Variables()), keep=True)
-    assert outcome.kind is OutcomeKind.FAILED
-    assert "${no} has no value" in outcome.summary
+    call = ToolCall("x", {"n": "${no}"}, variables=Variables())
+    with pytest.raises(UnknownVariables, match=r"\$\{no\} has no value"):
+        await harness.hand.call("srv", call, keep=True)
     assert harness.wire.sends_nothing()
     assert (await harness.engine.calls.history_of("srv", "x")).calls == ()
 

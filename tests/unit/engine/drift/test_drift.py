@@ -14,6 +14,7 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.drift.drift import Drift, DriftView
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
@@ -125,7 +126,7 @@ async def test_kept_baseline_is_not_asked_about_again_until_something_else_chang
     again = await harness.next()
     assert again.is_acknowledged
     assert again.changes
-    outcome = await harness.engine.call_tool("srv", "grows", {})
+    outcome = await harness.engine.tool_caller.call("srv", ToolCall("grows"))
     assert outcome.kind is OutcomeKind.RESULT
     grown = await harness.next()
     assert not grown.is_acknowledged
@@ -136,7 +137,7 @@ async def test_change_while_connected_is_reported_without_listing(harness: Harne
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     await harness.run(tools(ECHO, grows))
     assert harness.engine is not None
-    await harness.engine.call_tool("srv", "grows", {})
+    await harness.engine.tool_caller.call("srv", ToolCall("grows"))
     (change,) = (await harness.next()).changes
     assert (change.change_kind, change.kind) == (ChangeKind.ADDED, "tools")
 
@@ -147,7 +148,7 @@ async def test_changes_after_the_dialog_opened_are_not_accepted(harness: Harness
     await harness.run(tools(ECHO))
     shown = await harness.run(tools(ECHO, grows))
     assert harness.engine is not None
-    await harness.engine.call_tool("srv", "grows", {})
+    await harness.engine.tool_caller.call("srv", ToolCall("grows"))
     grown = await harness.next()
     with pytest.raises(UserError, match="lists changed again"):
         await harness.drift.accept("srv", shown.seen)

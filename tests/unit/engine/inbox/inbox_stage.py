@@ -10,6 +10,7 @@ import pytest
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.servers.entries import Entry, StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply
@@ -128,7 +129,7 @@ class InboxStage:
         return asyncio.get_running_loop().create_task(work)
 
     def call(self, tool: str = "greet", server: str = "srv") -> asyncio.Task[CallOutcome]:
-        return self.start(self.engine.call_tool(server, tool, {}))
+        return self.start(self.engine.tool_caller.call(server, ToolCall(tool)))
 
     async def inbox_request(self, index: int = 0) -> InboxRequest:
         """Return the pending request, after everything has settled."""

@@ -11,6 +11,7 @@ import pytest
 
 from inspector.base.errors import NeedsLogin
 from inspector.config.servers.entries import HttpEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.server_view import ServerView
@@ -65,7 +66,7 @@ async def engine(demo: LoginDemo, user: User) -> AsyncIterator[Engine]:
 
 
 async def write(engine: Engine) -> CallOutcome:
-    return await engine.call_tool(NAME, "write_note", {"text": "Tea at five"})
+    return await engine.tool_caller.call(NAME, ToolCall("write_note", {"text": "Tea at five"}))
 
 
 def scopes_at(page: str) -> set[str]:

@@ -11,6 +11,7 @@ import pytest
 from inspector.base.errors import ConfigError
 from inspector.config.servers.entries import HttpEntry
 from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.content import read_result
 from inspector.engine.engine import Engine
 from inspector.engine.processes.file_watch import FileWatchView, WatchTiming
@@ -59,7 +60,7 @@ class WatchStage:
         return self.engine.view("edited").status
 
     async def response(self, tool: str) -> str:
-        outcome = await self.engine.call_tool("edited", tool, {})
+        outcome = await self.engine.tool_caller.call("edited", ToolCall(tool))
         return read_result(outcome.response).parts[0].content.data.decode()
 
 

@@ -13,6 +13,7 @@ from inspector.base.errors import ConfigError, ConnectFailed, ConnectionLost
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.servers.entries import HttpEntry, NetworkSettings, StdioEntry, Timeouts
 from inspector.config.servers.server_list import ServerListFile
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.servers import server as server_module
 from inspector.engine.settings import SettingsStore
@@ -124,7 +125,7 @@ async def test_session_server_sends_change_notifications_unasked(post: Post) -> 
 async def test_server_may_have_its_own_timeouts(post: Post, timeouts: Timeouts, limit: float) -> None:
     await post.connect(replace(ENTRY, timeouts=timeouts), tools={})
     time = LoopTime()
-    call = asyncio.get_running_loop().create_task(post.engine.call_tool("srv", "x", {}))
+    call = asyncio.get_running_loop().create_task(post.engine.tool_caller.call("srv", ToolCall("x")))
     await post.wire.next()
     await time.advance(limit - 0.1)
     assert not call.done()

@@ -11,6 +11,7 @@ import pytest
 from inspector.base.errors import ConnectFailed, NeedsLogin
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import StdioEntry, Timeouts
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.server_view import ServerView
 from inspector.engine.servers import server as server_module
@@ -268,7 +269,7 @@ async def test_a_removed_server_is_not_connected_again(stage: RestartStage) -> N
 async def test_pending_calls_fail_with_the_reason_and_recorded_traffic_stays(stage: RestartStage) -> None:
     stage.add()
     await stage.connect()
-    call = asyncio.get_running_loop().create_task(stage.engine.call_tool("srv", "x", {}))
+    call = asyncio.get_running_loop().create_task(stage.engine.tool_caller.call("srv", ToolCall("x")))
     await stage.wire.next()
     rows = len(stage.engine.log)
     await stage.lose()

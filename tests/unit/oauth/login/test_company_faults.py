@@ -12,6 +12,7 @@ import pytest
 
 from inspector.base.errors import NeedsLogin, UserError
 from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.views import OutcomeKind
@@ -142,7 +143,7 @@ async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_toke
     works = company.world.paths["/idp/token"]
     company.world.paths["/idp/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
     company.world.tokens.clear()
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.FAILED
     assert [one.occasion for one in wanted] == [LoginReason.TOKEN_REJECTED]
     company.world.paths["/idp/token"] = works
@@ -305,13 +306,13 @@ async def test_user_started_login_is_not_ended_by_an_automatic_one(engine: Engin
     walking = asyncio.create_task(engine.logins.run(SERVER))
     page = await opened.get()
     company.world.tokens.clear()
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.FAILED
     assert "in progress" in outcome.summary
     await browse(page)
     view = await walking
     assert (view.failure, view.is_over) == ("", True)
-    assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
+    assert (await engine.tool_caller.call(SERVER, ToolCall("read"))).kind is OutcomeKind.RESULT
 
 
 async def test_last_of_several_simultaneous_logins_stays_and_the_others_are_closed(

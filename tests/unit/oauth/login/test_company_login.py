@@ -10,6 +10,7 @@ import pytest
 
 from inspector.base.errors import NeedsLogin
 from inspector.config.servers.entries import HttpEntry, IdentityProvider, SecretRef
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.login.logins import LoginRequested
 from inspector.engine.views import OutcomeKind
@@ -359,7 +360,7 @@ async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engi
     for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
         await engine.secrets.delete(name)
     company.world.tokens.clear()
-    outcome = await engine.call_tool(SERVER, "read", {})
+    outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
     assert outcome.kind is OutcomeKind.FAILED
     assert [one.occasion for one in wanted] == [LoginReason.TOKEN_REJECTED]
     assert len(company.requested()) == 1

@@ -15,6 +15,7 @@ import pytest
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
 from inspector.demo.login.fault_switches import PROVIDER, SWITCHES
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.secrets import Secrets
 from inspector.engine.views import OutcomeKind
@@ -133,7 +134,7 @@ async def test_demo_identity_provider_needs_one_login_per_user(demo: LoginDemo, 
     first = await walk(engine, Overrides(is_strict=True))
     assert (first.failure, first.is_over) == ("", True)
     await engine.connect(NAME)
-    outcome = await engine.call_tool(NAME, "whoami", {})
+    outcome = await engine.tool_caller.call(NAME, ToolCall("whoami"))
     assert outcome.kind is OutcomeKind.RESULT
     assert b'"ada"' in outcome.response
     second = await walk(engine, Overrides(is_strict=True))
@@ -260,14 +261,14 @@ async def test_step_up_fault_is_found(engine: Engine, demo: LoginDemo, name: str
     engine.logins.opens_browser = frozenset(LoginReason)
     await engine.connect(NAME)
     for _ in range(2):
-        await engine.call_tool(NAME, "write_note", {"text": "b"})
+        await engine.tool_caller.call(NAME, ToolCall("write_note", {"text": "b"}))
     assert id in {found.id for found in engine.logins.findings(NAME)}
 
 
 async def test_more_scopes_are_asked_for_when_a_tool_needs_them(engine: Engine, demo: LoginDemo) -> None:
     engine.logins.opens_browser = frozenset(LoginReason)
     await engine.connect(NAME)
-    outcome = await engine.call_tool(NAME, "write_note", {"text": "b"})
+    outcome = await engine.tool_caller.call(NAME, ToolCall("write_note", {"text": "b"}))
     assert outcome.kind is OutcomeKind.RESULT, outcome.summary
     tokens = await engine.logins.tokens(NAME)
     assert tokens is not None

@@ -16,6 +16,7 @@ from inspector.base.clock import SystemClock
 from inspector.base.errors import ConfigError, NeedsLogin, NotReached, UserError
 from inspector.config.secrets.store import SecretStore
 from inspector.config.servers.entries import BearerSettings, HttpEntry, OAuthSettings, SecretRef
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.views import OutcomeKind
 from inspector.oauth.http import LoginResponse, post_form
@@ -62,7 +63,7 @@ async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: Wor
         engine.add(entry(world))
         await engine.connect(SERVER)
         clock.advance(4_000)
-        assert (await engine.call_tool(SERVER, "read", {})).kind is OutcomeKind.RESULT
+        assert (await engine.tool_caller.call(SERVER, ToolCall("read"))).kind is OutcomeKind.RESULT
         assert len(world.requested("/authorize")) == 2
     finally:
         await engine.close()
