@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import threading
-from collections.abc import Callable, Coroutine, Mapping
+from collections.abc import Callable, Coroutine, Iterable, Mapping
 from concurrent.futures import Future
 from pathlib import Path
 from typing import Any, TypeVar
@@ -323,6 +323,14 @@ class Engine:
         )
         reply = await sent.response() if wait else RawReply(failure=sent.failure)
         return raw_outcome(self.log, sent.row, self._since(started), reply)
+
+    async def pause_reading(self, servers: Iterable[str], seconds: float) -> None:
+        """Read nothing from these servers for a while; cancel it to continue earlier."""
+        with contextlib.ExitStack() as paused:
+            for name in servers:
+                if self.servers.has(name):
+                    paused.enter_context(self._server(name).session.reading_paused())
+            await asyncio.sleep(seconds)
 
     def next_id(self, name: str) -> int:
         """Return an unused id and reserve it. Raises ConnectionLost."""

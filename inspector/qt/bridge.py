@@ -5,15 +5,15 @@ window's, after all events that the engine emitted before. Up: engine events are
 signals in batches, at most one batch every 33 ms unless an answer waits for it, in the order in which they
 were emitted. Events that only matter in their latest state (progress, changed lists, tasks, resources) are
 delivered once per batch. A batch takes some 10 ms; the rest waits for the next one, so that the window can
-paint and react in between. In a flood of rows the engine also waits for the window to paint.
+paint and react in between. In a flood of rows the servers that cause it are not read while the window
+paints.
 Only frozen values cross the threads, and the traffic log, which can be read from any thread.
 """
 
 from __future__ import annotations
 
-import threading
 import time
-from collections import deque
+from collections import Counter, deque
 from collections.abc import Callable, Coroutine, Iterator
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeVar, overload
@@ -27,6 +27,7 @@ from inspector.traffic.log import TrafficLog
 # Types only: the window is on screen before the engine is imported, and asyncio with it.
 if TYPE_CHECKING:
     import asyncio
+    from concurrent.futures import Future
 
     from inspector.config.servers.entries import Entry
     from inspector.engine.engine import Engine, EngineThread
@@ -38,13 +39,13 @@ T = TypeVar("T")
 _TICK_MS = 33
 # How long a batch may take before the rest is postponed; a single event may take longer.
 _MAX_BATCH_S = 0.01
-# New rows per tick from which the engine waits for painting, and the maximum wait.
+# New rows per tick from which reading is paused for painting, and the maximum pause.
 _FLOOD_ROWS = 500
 _MAX_PAINT_S = 0.05
 # Tables do their layout in one event round and paint in the next.
 _PAINTING_ROUNDS = 3
-# In a flood the engine gets this multiple of the last painting time, up to a limit.
-_ENGINE_SHARE = 5
+# In a flood reading gets this multiple of the last painting time, up to a limit.
+_READING_SHARE = 5
 _MAX_TICK_MS = 250
 # How long closing waits for choices that are being saved.
 _SAVE_TIMEOUT_S = 5.0
@@ -125,9 +126,8 @@ class Bridge(QObject):
         self._delivered_at = 0.0
         self._shown_length = 0
         self._shown_touched = 0
-        self._is_painted = threading.Event()
-        self._is_painted.set()
-        self._held_at = 0.0
+        self._pause: Future[None] | None = None  # of reading, while the window paints
+        self._paused_at = 0.0
         self._rounds = 0
         # Zero interval: it fires when no event is left, paint events included. `QTimer.singleShot(0)` is
         # itself an event and would fire before them.
@@ -194,7 +194,7 @@ class Bridge(QObject):
             _settle(delivered)
         self._timer.stop()
         self._after_events.stop()
-        self._is_painted.set()
+        self._end_pause()
 
     @overload
     async def ask(self, work: Callable[[Engine], Coroutine[Any, Any, T]]) -> T: ...
@@ -408,8 +408,9 @@ class Bridge(QObject):
             self._queue.popleft()()
             if time.monotonic() >= until:
                 break
-        if len(self.log) - self._shown_length >= _FLOOD_ROWS:
-            self._hold_engine()
+        length = len(self.log)
+        if length - self._shown_length >= _FLOOD_ROWS:
+            self._pause_reading(length)
         else:
             self._timer.setInterval(_TICK_MS)
         self._report_rows()
@@ -423,28 +424,35 @@ class Bridge(QObject):
             self._shown_length, self._shown_touched = length, touched
             self.traffic_grew.emit(length)
 
-    def _hold_engine(self) -> None:
-        """In a flood, alternate with the engine: it reads, the window paints, it reads again.
+    def _pause_reading(self, length: int) -> None:
+        """In a flood, alternate with the servers that cause it: read, paint, read again.
 
         Painting reads about a thousand values from the models and would compete for the GIL for each of
-        them: that caused gaps of 240 ms, alternating 30 ms. Meanwhile, messages wait in the pipe and get a
-        later timestamp.
+        them: that caused gaps of 240 ms, alternating 30 ms. Meanwhile, messages of these servers wait in
+        the pipe; other servers are read on, so that their messages get the time at which they arrived.
         """
-        if self._is_painted.is_set():
-            self._is_painted.clear()
-            self._held_at = time.monotonic()
-            self._thread.call(self._is_painted.wait, _MAX_PAINT_S)
-            self._rounds = 0
-            self._after_events.start()
+        if self._pause is not None:
+            return
+        names, rows = self.log.servers(), Counter(self.log.columns.server[self._shown_length : length])
+        servers = [names[number] for number, count in rows.items() if count * len(rows) >= rows.total()]
+        self._pause = self._thread.submit(self._engine.pause_reading(servers, _MAX_PAINT_S))
+        self._paused_at = time.monotonic()
+        self._rounds = 0
+        self._after_events.start()
+
+    def _end_pause(self) -> None:
+        if self._pause is not None:
+            self._pause.cancel()
+            self._pause = None
 
     def _on_events_done(self) -> None:
         self._rounds += 1
         if self._rounds < _PAINTING_ROUNDS:
             return
         self._after_events.stop()
-        self._is_painted.set()
-        painting_ms = (time.monotonic() - self._held_at) * 1000
-        self._timer.setInterval(min(max(_TICK_MS, round(_ENGINE_SHARE * painting_ms)), _MAX_TICK_MS))
+        self._end_pause()
+        painting_ms = (time.monotonic() - self._paused_at) * 1000
+        self._timer.setInterval(min(max(_TICK_MS, round(_READING_SHARE * painting_ms)), _MAX_TICK_MS))
 
 
 async def _run_work(engine: Engine, work: Callable[[Engine], Any]) -> Any:

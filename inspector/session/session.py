@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Callable, Coroutine, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from typing import Any
 
@@ -489,6 +490,19 @@ class Session:
         Returns True if the server ended the stream, False if it broke.
         """
         return await self._conversation.listen(filter, on_open)
+
+    @contextmanager
+    def reading_paused(self) -> Iterator[None]:
+        """Read nothing from the server meanwhile; its output waits in the pipe or socket."""
+        if self._current is None or self._current.is_over:
+            yield
+            return
+        transport = self._current.transport
+        transport.pause()
+        try:
+            yield
+        finally:
+            transport.resume()
 
     def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> asyncio.Task[Any]:
         """Start a task that ends with this connection."""

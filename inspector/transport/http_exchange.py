@@ -355,6 +355,8 @@ class Exchange:
                         feed(piece[start : start + turn])
                         # A short chunk costs about as much as a kilobyte.
                         await turns.spend(max(_MIN_COST, min(turn, len(piece) - start)))
+                        if not gate.is_set():
+                            await gate.wait()
 
 
 class _Parts:

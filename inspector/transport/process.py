@@ -143,15 +143,19 @@ class ChildProcess(asyncio.SubprocessProtocol):
 
     def pause_reading(self) -> None:
         self._is_paused = True
-        if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
-            cast(asyncio.ReadTransport, pipe).pause_reading()
+        for pipe in self._open_outputs():
+            pipe.pause_reading()
 
     def resume_reading(self) -> None:
         self._is_paused = False
-        if (pipe := self._pipe(1)) is not None and not pipe.is_closing():
-            cast(asyncio.ReadTransport, pipe).resume_reading()
+        for pipe in self._open_outputs():
+            pipe.resume_reading()
         if self._drain_timer is not None and not self._ended.is_set():
             self._start_drain_timer()  # what is left in the pipes gets the whole time
+
+    def _open_outputs(self) -> list[asyncio.ReadTransport]:
+        pipes = [cast("asyncio.ReadTransport | None", self._pipe(fd)) for fd in (1, 2)]
+        return [pipe for pipe in pipes if pipe is not None and not pipe.is_closing()]
 
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
         return self._transport.get_pipe_transport(fd) if self._transport else None

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import asyncio
 import gc
+import sys
 import threading
+import time
 import weakref
 from collections.abc import Callable, Coroutine
 from typing import Any, TypeVar
@@ -14,6 +16,7 @@ from PySide6.QtCore import QTimer
 
 from inspector.base.clock import SystemClock
 from inspector.base.errors import UserError
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.qt import bridge as bridge_module
 from inspector.traffic.recorder import Recorder
@@ -235,3 +238,23 @@ def test_closing_the_bridge_ends_the_wait_of_an_ask_for_events(
 
 async def _result(task: asyncio.Task[T]) -> T:
     return await task
+
+
+def test_in_a_flood_only_the_server_that_causes_it_is_not_read(
+    lens: Lens, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(bridge_module, "_MAX_PAINT_S", 3600)
+    monkeypatch.setattr(bridge_module, "_PAINTING_ROUNDS", sys.maxsize)  # the window never finishes painting
+    lens.connect(scripted("quiet"))
+    lens.connect(scripted("noisy"))
+    bridge, thread = lens.app.bridge, lens.app.thread
+    noise = Recorder(bridge.log, "noisy", SystemClock())
+    lens.ask(lambda engine: noise.stderr([b"noise"] * 2 * bridge_module._FLOOD_ROWS, time.monotonic_ns()))
+    lens.until(lambda: bridge._pause is not None)
+    call = thread.engine.tool_caller.call
+    paused = thread.submit(call("noisy", ToolCall("echo", {"text": "a"})))
+    for _ in range(5):
+        lens.until(thread.submit(call("quiet", ToolCall("echo", {"text": "a"}))).done)
+    assert not paused.done()
+    bridge._end_pause()
+    lens.until(paused.done)

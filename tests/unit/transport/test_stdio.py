@@ -188,6 +188,21 @@ async def test_output_pending_while_reading_is_paused_survives_the_exit(
     assert len(wire.frames) == 5000
 
 
+async def test_stderr_is_not_read_while_reading_is_paused(start: Start) -> None:
+    wire = await start(*PYTHON, "-c", f"{PRELUDE}sys.stdin.readline(); err('late\\n')")
+    wire.transport.pause()
+    await wire.transport.send(jsonrpc.notification("go"))
+    process = wire.transport._process
+    assert process is not None
+    await process._exited.wait()
+    for _ in range(10):  # what is ready would be read
+        await asyncio.sleep(0)
+    assert wire.stderr == []
+    wire.transport.resume()
+    await wire.until(Closed)
+    assert wire.stderr == [b"late"]
+
+
 async def test_message_is_sent_as_one_line(start: Start) -> None:
     wire = await start(*ECHO)
     message = jsonrpc.request(1, "ping", {"text": "line\nfeed \u2028"})
