@@ -163,17 +163,17 @@ def violation_of(request: InputRequest, capabilities: JSONObject) -> str:
     """Return why the server must not request this with these capabilities; "" if it may."""
     if request.method not in _CHECKS:
         return f"it requests {_shown(request.method)}, which is not allowed inside a result"
-    missing = missing_capability_for(request, capabilities)
+    missing = missing_capability_for(request.method, request.params, capabilities)
     return f"it requests {request.method}, but the request did not declare {missing}" if missing else ""
 
 
-def missing_capability_for(request: InputRequest, capabilities: JSONObject) -> str:
+def missing_capability_for(method: str, params: JSONObject, capabilities: JSONObject) -> str:
     """Return the undeclared capability that this request needs; "" if none.
 
     For a method that cannot be requested at all, return its name.
     """
-    check = _CHECKS.get(request.method)
-    return request.method if check is None else check(request.params, capabilities)
+    check = _CHECKS.get(method)
+    return method if check is None else check(params, capabilities)
 
 
 def _missing_for_elicitation(params: JSONObject, capabilities: JSONObject) -> str:

@@ -50,7 +50,7 @@ from inspector.protocol.jsonrpc import (
     read,
     read_overlong,
 )
-from inspector.protocol.server_requests.request import SERVER_REQUEST_METHODS
+from inspector.protocol.server_requests.request import SERVER_REQUEST_METHODS, ParsedRequest
 from inspector.protocol.subscriptions import (
     LISTEN,
     Acknowledged,
@@ -60,7 +60,6 @@ from inspector.protocol.subscriptions import (
     listen_params,
 )
 from inspector.protocol.tasks import related_task
-from inspector.protocol.types import InputRequest
 from inspector.session.pending_requests import (
     NO_LIMIT,
     CallTimer,
@@ -416,7 +415,7 @@ class Conversation:
         self.check(request.method, request, row)
         input_request = input_request_of(request)
         server_request = self.server_request({ONLY_KEY: input_request}, row, self.recorder.operation(row))
-        related = related_task(input_request.params.get("_meta"))
+        related = related_task(input_request.source.get("_meta"))
         server_request = replace(server_request, task_id=related, size=len(request.raw))
         if input_request.method in SERVER_REQUEST_METHODS:
             self.server_requests.register(request.id, server_request)
@@ -436,7 +435,7 @@ class Conversation:
         self.server_requests.sent(server_request, error)
 
     def server_request(
-        self, input_requests: Mapping[str, InputRequest], row: int | None, operation: int | None
+        self, input_requests: Mapping[str, ParsedRequest], row: int | None, operation: int | None
     ) -> ServerRequest:
         """Build the `ServerRequest` for the requests in one message, made during an operation."""
         method, subject = ("", "") if operation is None else self.recorder.method_and_subject(operation)

@@ -23,7 +23,7 @@ from inspector.protocol.jsonrpc import (
     RpcError,
     error_of,
 )
-from inspector.protocol.revisions import R4, Revision
+from inspector.protocol.revisions import R4
 from inspector.protocol.round_trips import (
     MAX_ROUNDS,
     Complete,
@@ -33,7 +33,11 @@ from inspector.protocol.round_trips import (
     TaskCreated,
     missing_capability_for,
 )
-from inspector.protocol.server_requests.request import read_server_request, read_url_elicitations
+from inspector.protocol.server_requests.request import (
+    UnreadableRequest,
+    read_url_elicitations,
+    server_request_of,
+)
 from inspector.protocol.tasks import Task
 from inspector.protocol.types import InputRequest, read_input_requests
 from inspector.session.conversation import Conversation
@@ -118,7 +122,9 @@ async def handle_required_urls(
     try:
         elicitations = read_url_elicitations(error)
         for elicitation in elicitations.values():
-            if missing := missing_capability_for(elicitation, conversation.declared):
+            if missing := missing_capability_for(
+                elicitation.method, elicitation.params, conversation.declared
+            ):
                 raise ValueError(f"MCP Lens did not declare {missing}")
         if collector.round == MAX_ROUNDS:
             raise ValueError(f"the server requested input more than {MAX_ROUNDS} times in a row")
@@ -214,7 +220,10 @@ class InputCollector:
         if exchange is not None and self._operation is None:
             self._operation = exchange.row
         row, size = (None, 0) if exchange is None else (exchange.response_row, len(exchange.response.raw))
-        server_request = conversation.server_request(pending, row, self._operation)
+        requests = {
+            key: server_request_of(each.method, each.source.get("params")) for key, each in pending.items()
+        }
+        server_request = conversation.server_request(requests, row, self._operation)
         maximum = 0 if self._task_id else MAX_ROUNDS
         server_request = replace(
             server_request, round=self.round, max_rounds=maximum, task_id=self._task_id, size=size
@@ -225,17 +234,8 @@ class InputCollector:
 def _fault_of(server_request: ServerRequest) -> str:
     """Return why one of the requests is invalid; "" if all are valid."""
     for key, input_request in server_request.input_requests.items():
-        if reason := invalid_reason(input_request, server_request.revision):
-            return f"the input request “{key}” ({input_request.method}) is invalid: {reason}"
-    return ""
-
-
-def invalid_reason(input_request: InputRequest, revision: Revision) -> str:
-    """Return why a request is invalid; "" if it is valid."""
-    try:
-        read_server_request(input_request.method, input_request.source.get("params"), revision)
-    except ValueError as exc:
-        return str(exc)
+        if isinstance(input_request, UnreadableRequest):
+            return f"the input request “{key}” ({input_request.method}) is invalid: {input_request.reason}"
     return ""
 
 

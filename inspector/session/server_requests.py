@@ -12,7 +12,6 @@ import logging
 from collections.abc import Awaitable, Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from enum import Enum, auto
 from typing import Protocol, TypeAlias
 
 from inspector.base.errors import ConnectionLost, LocalProtocolError, RequestCancelled, UserError
@@ -37,8 +36,12 @@ from inspector.protocol.jsonrpc import (
 )
 from inspector.protocol.revisions import R4, Revision
 from inspector.protocol.round_trips import missing_capability_for
-from inspector.protocol.server_requests.request import read_server_request
-from inspector.protocol.types import InputRequest
+from inspector.protocol.server_requests.request import (
+    ParsedRequest,
+    RequestEnd,
+    UnreadableRequest,
+    server_request_of,
+)
 from inspector.session.pending_requests import CallTimer, PendingRequests
 from inspector.session.state import RequestHandler
 from inspector.transport.task_scope import TaskScope
@@ -60,7 +63,7 @@ class ServerRequest:
     the accepted URL elicitations are completed.
     """
 
-    input_requests: Mapping[str, InputRequest]
+    input_requests: Mapping[str, ParsedRequest]
     revision: Revision
     row: int | None = None
     operation: int | None = None
@@ -71,16 +74,6 @@ class ServerRequest:
     task_id: str = ""
     awaits_urls: bool = False
     size: int = 0
-
-
-class ServerRequestEnd(Enum):
-    """Why a server request needs no reply, or no longer needs one."""
-
-    REFUSED = auto()  # malformed, or requires an undeclared capability; an error was sent
-    WITHDRAWN = auto()  # cancelled by the server
-    CALL_ENDED = auto()
-    SERVER_GONE = auto()
-    ANSWERED_MANUALLY = auto()  # the user sent a raw response
 
 
 class RequestRefused(RpcError):
@@ -101,7 +94,7 @@ class Responder(Protocol):
         """
         ...
 
-    def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
+    def ended(self, server_request: ServerRequest, end: RequestEnd, why: str) -> None:
         """Called when the request needs no reply: it has ended, or was rejected without `respond`."""
         ...
 
@@ -135,16 +128,16 @@ class _HandlerResponder:
             raise errors.exceptions[0] from None
         return {key: task.result() for key, task in tasks.items()}
 
-    async def _response(self, key: str, input_request: InputRequest) -> JSONObject:
+    async def _response(self, key: str, input_request: ParsedRequest) -> JSONObject:
         handler = self._handlers.get(input_request.method)
         if handler is None:
             raise RequestRefused(key, METHOD_NOT_FOUND, f"The client does not support {input_request.method}")
         try:
-            return await handler(input_request.params)
+            return await handler(input_request.source)
         except RpcError as exc:
             raise RequestRefused(key, exc.code, exc.message, exc.data) from exc
 
-    def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
+    def ended(self, server_request: ServerRequest, end: RequestEnd, why: str) -> None:
         pass
 
     def noted(self, server_request: ServerRequest, text: str) -> None:
@@ -212,7 +205,7 @@ class PendingServerRequests:
         except asyncio.CancelledError:
             error = self._over.pop(server_request, None)
             if error is None:
-                self._responder.ended(server_request, ServerRequestEnd.CALL_ENDED, "")
+                self._responder.ended(server_request, RequestEnd.CALL_ENDED, "")
             current = asyncio.current_task()
             if error is None or (current is not None and current.cancelling()):
                 raise
@@ -250,30 +243,28 @@ class PendingServerRequests:
     def refuse(self, server_request: ServerRequest, why: str) -> None:
         """Report a request that was rejected without calling the responder."""
         if server_request not in self._over:
-            self._responder.ended(server_request, ServerRequestEnd.REFUSED, why)
+            self._responder.ended(server_request, RequestEnd.REFUSED, why)
 
     def withdraw(self, id: RequestId, reason: str) -> None:
         """Handle the server's cancellation of a pending request."""
         text = shorten(one_line(reason), 300)
         error = RequestCancelled("The server cancelled it.")
-        self._end(self._by_id.get(id), ServerRequestEnd.WITHDRAWN, text, error)
+        self._end(self._by_id.get(id), RequestEnd.WITHDRAWN, text, error)
 
     def answered_manually(self, id: RequestId) -> None:
         """Handle a raw response of the user to a pending request."""
         error = RequestCancelled("It was answered manually.")
         why = "The response was written manually."
-        self._end(self._by_id.get(id), ServerRequestEnd.ANSWERED_MANUALLY, why, error)
+        self._end(self._by_id.get(id), RequestEnd.ANSWERED, why, error)
 
     def close(self, error: ConnectionLost) -> None:
         """End all pending requests: the connection is over."""
         if self._lost is None:
             self._lost = error
             for server_request in tuple(self._open):
-                self._end(server_request, ServerRequestEnd.SERVER_GONE, error.summary, error)
+                self._end(server_request, RequestEnd.SERVER_GONE, error.summary, error)
 
-    def _end(
-        self, server_request: ServerRequest | None, end: ServerRequestEnd, why: str, error: UserError
-    ) -> None:
+    def _end(self, server_request: ServerRequest | None, end: RequestEnd, why: str, error: UserError) -> None:
         task = self._open.get(server_request) if server_request is not None else None
         if server_request is None or server_request in self._over or (task is not None and task.done()):
             return
@@ -345,7 +336,8 @@ def _fault_of_frame(request: Message) -> RpcError | None:
 
 def _fault_of(server_request: ServerRequest, declared: JSONObject) -> RpcError | None:
     input_request = server_request.input_requests[ONLY_KEY]
-    method, missing = input_request.method, missing_capability_for(input_request, declared)
+    method = input_request.method
+    missing = missing_capability_for(method, input_request.source, declared)
     if missing:
         if "." in missing:
             return RpcError(
@@ -354,10 +346,8 @@ def _fault_of(server_request: ServerRequest, declared: JSONObject) -> RpcError |
         return RpcError(
             METHOD_NOT_FOUND, f"The client does not support {method}: the capability was not declared"
         )
-    try:
-        read_server_request(method, input_request.source.get("params"), server_request.revision)
-    except ValueError as exc:
-        return RpcError(INVALID_PARAMS, f"Invalid params for {method}: {exc}")
+    if isinstance(input_request, UnreadableRequest):
+        return RpcError(INVALID_PARAMS, f"Invalid params for {method}: {input_request.reason}")
     return None
 
 
@@ -369,12 +359,12 @@ def with_parsed_body(request: Message) -> Message:
         return request
 
 
-def input_request_of(request: Message) -> InputRequest:
-    """Return a request as an `InputRequest`; one that cannot be parsed becomes empty."""
+def input_request_of(request: Message) -> ParsedRequest:
+    """Parse a JSON-RPC request of the server; one that is no valid JSON has no params."""
     try:
-        return InputRequest(request.method, request.params, request.body())
+        return server_request_of(request.method, request.body().get("params"))
     except JSONError:
-        return InputRequest(request.method, {}, {})
+        return server_request_of(request.method, None)
 
 
 class ServerRequestTasks:
@@ -407,7 +397,7 @@ class ServerRequestTasks:
         if input_request.method in TASK_METHODS:
             return _has_tasks(server_request.revision)
         return is_augmented(
-            input_request.method, input_request.params, self._declared(), server_request.revision
+            input_request.method, input_request.source, self._declared(), server_request.revision
         )
 
     async def response(self, request: Message, server_request: ServerRequest) -> Message | None:
@@ -418,7 +408,7 @@ class ServerRequestTasks:
             try:
                 if input_request.method in TASK_METHODS:
                     require_declared(input_request.method, self._declared())
-                    result = await self._call_task_method(input_request.method, input_request.params)
+                    result = await self._call_task_method(input_request.method, input_request.source)
                 else:
                     result = self._create_task(request, server_request)
             except RpcError as exc:
@@ -434,7 +424,7 @@ class ServerRequestTasks:
             raise fault
         input_request = server_request.input_requests[ONLY_KEY]
         try:
-            task = self._client_tasks.create(input_request.method, input_request.params)
+            task = self._client_tasks.create(input_request.method, input_request.source)
         except RpcError as exc:
             self._server_requests.refuse(server_request, exc.message)
             raise

@@ -26,9 +26,8 @@ from inspector.engine.secrets import Secrets
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.oauth.login.steps import LoginPromptKind
 from inspector.oauth.login_reason import LoginReason
-from inspector.protocol.revisions import Revision
 from inspector.protocol.server_requests.replies import form_reply, sampling_reply, url_reply
-from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation, read_server_request
+from inspector.protocol.server_requests.request import FormElicitation, UrlElicitation
 from inspector.protocol.types import Tool
 
 SERVER = "conformance"
@@ -66,9 +65,7 @@ class Agreeable:
             self._later(self._inbox.mark_completed, inbox_request.id)
         elif inbox_request.is_open and inbox_request.unanswered:
             question = inbox_request.unanswered[0]
-            self._later(
-                self._inbox.reply, inbox_request.id, question.key, response(question, inbox_request.revision)
-            )
+            self._later(self._inbox.reply, inbox_request.id, question.key, response(question))
 
     def _later(self, act: Callable[..., None], *arguments: object) -> None:
         """Reply once the request is pending, as a user does, not while it is created."""
@@ -116,8 +113,8 @@ GRANTS: dict[str, Literal["client_credentials", "enterprise", "wif"]] = {
 }
 
 
-def response(question: RequestItem, revision: Revision) -> Reply:
-    match read_server_request(question.method, question.params, revision):
+def response(question: RequestItem) -> Reply:
+    match question.request:
         case FormElicitation(schema=schema):
             return Reply(result=form_reply(_offered(schema)))
         case UrlElicitation():

@@ -18,7 +18,7 @@ from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.demo.servers import command
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
-from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, InboxRequestEnd, Reply
+from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, Reply
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.revisions import Era
 from inspector.protocol.server_requests.replies import (
@@ -28,6 +28,7 @@ from inspector.protocol.server_requests.replies import (
     sampling_reply,
     url_reply,
 )
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.peers.netserver import listening
 from tests.peers.visit import Visit, visiting
 
@@ -194,14 +195,14 @@ async def test_request_cancelled_by_the_server_leaves_the_list(person: Person) -
     call = person.call("ask_and_withdraw", seconds=0.05)
     assert "cancelled" in await person.text(call)
     inbox_request = await person.ended()
-    assert inbox_request.end is InboxRequestEnd.WITHDRAWN
+    assert inbox_request.end is RequestEnd.WITHDRAWN
 
 
 @pytest.mark.parametrize("fault", ["no schema", "schema is a string", "no messages", "unknown method"])
 async def test_unanswerable_request_is_rejected_and_shown(person: Person, fault: str) -> None:
     outcome = await person.call("ask_malformed", fault=fault)
     inbox_request = await person.ended()
-    assert inbox_request.end is InboxRequestEnd.REFUSED
+    assert inbox_request.end is RequestEnd.REFUSED
     assert inbox_request.note
     if person.visit.negotiated.era is Era.STATELESS:
         assert outcome.kind is OutcomeKind.FAILED
@@ -216,7 +217,7 @@ async def test_url_elicitation_is_accepted_and_awaited(person: Person) -> None:
     (inbox_request,) = await person.inbox_requests()
     person.response(inbox_request, url_reply())
     assert "accept" in await person.text(call)
-    assert (await person.ended()).end is InboxRequestEnd.ANSWERED
+    assert (await person.ended()).end is RequestEnd.ANSWERED
 
 
 async def test_call_that_requires_url_elicitation_is_retried(person: Person) -> None:
@@ -248,9 +249,7 @@ async def test_cancelling_a_call_closes_its_card(person: Person) -> None:
     call.cancel()
     await asyncio.wait([call])
     is_stateless = person.visit.negotiated.era is Era.STATELESS
-    assert (await person.ended()).end is (
-        InboxRequestEnd.CALL_ENDED if is_stateless else InboxRequestEnd.WITHDRAWN
-    )
+    assert (await person.ended()).end is (RequestEnd.CALL_ENDED if is_stateless else RequestEnd.WITHDRAWN)
 
 
 @pytest.mark.parametrize("era", ERAS)
@@ -262,7 +261,7 @@ async def test_crashed_server_closes_its_cards(era: str) -> None:
         assert pid is not None
         os.kill(pid, signal.SIGKILL)
         assert (await call).is_lost
-        assert (await person.ended()).end is InboxRequestEnd.SERVER_GONE
+        assert (await person.ended()).end is RequestEnd.SERVER_GONE
 
 
 async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
@@ -274,9 +273,9 @@ async def test_reply_to_a_crashed_http_server_is_reported_as_not_sent() -> None:
             await asyncio.to_thread(running.close)
             assert (await call).kind is OutcomeKind.FAILED
             person.response(inbox_request, NAMED)
-            while (ended := await person.ended()).end is InboxRequestEnd.ANSWERED:
+            while (ended := await person.ended()).end is RequestEnd.ANSWERED:
                 await person.changed()
-            assert ended.end is InboxRequestEnd.NOT_SENT
+            assert ended.end is RequestEnd.NOT_SENT
             assert ended.note.startswith(
                 "Could not send the reply: Connection refused: nothing is listening on 127.0.0.1"
             )

@@ -15,9 +15,9 @@ from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
 from inspector.engine.inbox.inbox import Inbox
 from inspector.engine.inbox.reply_rules import ReplyRules
-from inspector.engine.inbox.views import InboxRequestEnd
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.server_requests.replies import form_reply
+from inspector.protocol.server_requests.request import RequestEnd
 from inspector.traffic.records import RecordKind
 from tests.helpers.httpfaults import FaultServer
 from tests.peers.visit import Visit, visiting
@@ -58,7 +58,7 @@ async def test_matching_rule_answers_a_server_request_and_the_reply_is_marked(
         past = visit.engine.inbox.past()
         log = visit.engine.log
         notes = [record.raw.decode() for record in log.find("sdk", RecordKind.LOCAL)]
-    assert [inbox_request.end for inbox_request in past] == [InboxRequestEnd.ANSWERED] * 2
+    assert [inbox_request.end for inbox_request in past] == [RequestEnd.ANSWERED] * 2
     assert [
         inbox_request.input_requests[0].reply.rule
         for inbox_request in past

@@ -28,17 +28,16 @@ from inspector.engine.inbox.pending import (
     notes_of,
     results_of,
 )
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply, RequestItem, Round
+from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem, Round
 from inspector.engine.settings import SettingsStore
 from inspector.protocol.jsonrpc import INTERNAL_ERROR
 from inspector.protocol.revisions import Revision
-from inspector.protocol.server_requests.request import ELICITATION
+from inspector.protocol.server_requests.request import ELICITATION, RequestEnd
 from inspector.session.server_requests import (
     Replies,
     RequestRefused,
     Responder,
     ServerRequest,
-    ServerRequestEnd,
 )
 from inspector.session.state import RequestHandler
 
@@ -50,14 +49,6 @@ _LARGE_REQUEST = 256 * 1024
 # Give rules a moment before a request is shown: what they answer at once must not flash up.
 _RULE_DELAY = 0.05
 _TIMEOUT_REPLY = Reply(code=-1, message="The user did not answer in time")
-
-_ENDS = {
-    ServerRequestEnd.REFUSED: InboxRequestEnd.REFUSED,
-    ServerRequestEnd.WITHDRAWN: InboxRequestEnd.WITHDRAWN,
-    ServerRequestEnd.CALL_ENDED: InboxRequestEnd.CALL_ENDED,
-    ServerRequestEnd.SERVER_GONE: InboxRequestEnd.SERVER_GONE,
-    ServerRequestEnd.ANSWERED_MANUALLY: InboxRequestEnd.ANSWERED,
-}
 
 
 class Rules(Protocol):
@@ -128,7 +119,7 @@ class Inbox:
 
     def mark_completed(self, inbox_id: int) -> None:
         """Mark a URL elicitation as done by the user, whatever the server says. Raises UserError."""
-        self._end(self._find_awaiting(inbox_id), InboxRequestEnd.ANSWERED)
+        self._end(self._find_awaiting(inbox_id), RequestEnd.ANSWERED)
 
     def dismiss(self, inbox_id: int) -> None:
         """Stop waiting for a URL elicitation; a waiting call fails. Raises UserError."""
@@ -139,7 +130,7 @@ class Inbox:
             pending.set_reply(input_request.key, CANCEL)
         self._end(
             pending,
-            InboxRequestEnd.ANSWERED,
+            RequestEnd.ANSWERED,
             "Dismissed before the server reported that the page was completed.",
         )
 
@@ -167,13 +158,13 @@ class Inbox:
             if pending.inbox_request.server == server and elicitation_id in pending.elicitation_ids:
                 pending.elicitation_ids.discard(elicitation_id)
                 if pending.inbox_request.awaits_completion and not pending.elicitation_ids:
-                    self._end(pending, InboxRequestEnd.ANSWERED)
+                    self._end(pending, RequestEnd.ANSWERED)
 
     def server_disconnected(self, server: str, why: str) -> None:
         """End requests that wait for URL elicitations: the server will not report them any more."""
         for pending in tuple(self._open.values()):
             if pending.inbox_request.server == server and pending.decision.done():
-                self._end(pending, InboxRequestEnd.SERVER_GONE, why)
+                self._end(pending, RequestEnd.SERVER_GONE, why)
 
     async def respond(
         self,
@@ -184,7 +175,7 @@ class Inbox:
     ) -> Replies:
         """Return the replies to a set of requests. Raises RequestRefused."""
         replies = {
-            key: Reply(result=await known[input_request.method](input_request.params), is_built_in=True)
+            key: Reply(result=await known[input_request.method](input_request.source), is_built_in=True)
             for key, input_request in server_request.input_requests.items()
             if input_request.method in known
         }
@@ -210,14 +201,14 @@ class Inbox:
         """Reject a request over the limit: a flood would fill memory and could never be answered."""
         why = f"{MAX_OPEN:,} server requests are already pending"
         del self._by_server_request[pending.server_request]
-        self._end(pending, InboxRequestEnd.REFUSED, f"{why}.", is_responded=False)
+        self._end(pending, RequestEnd.REFUSED, f"{why}.", is_responded=False)
         raise RequestRefused(next(iter(pending.server_request.input_requests)), INTERNAL_ERROR, why)
 
     def ended(
         self,
         server: str,
         server_request: ServerRequest,
-        end: ServerRequestEnd,
+        end: RequestEnd,
         why: str,
         known: Mapping[str, RequestHandler],
     ) -> None:
@@ -225,12 +216,12 @@ class Inbox:
         if pending is None:
             # Rejected, or cancelled at once. Nothing to report for requests answered automatically.
             input_requests = server_request.input_requests.values()
-            if end is not ServerRequestEnd.REFUSED and all(
+            if end is not RequestEnd.REFUSED and all(
                 input_request.method in known for input_request in input_requests
             ):
                 return
             pending = self._make(server, server_request, {}, lambda text: None)
-        self._end(pending, _ENDS[end], visible(why), is_responded=False)
+        self._end(pending, end, visible(why), is_responded=False)
 
     def sent(self, server_request: ServerRequest, problem: str) -> None:
         pending = self._by_server_request.pop(server_request, None)
@@ -238,9 +229,9 @@ class Inbox:
             return
         note = f"Could not send the reply: {visible(problem)}"
         if pending.inbox_request.is_open:  # the user agreed to a URL
-            self._end(pending, InboxRequestEnd.NOT_SENT, note)
+            self._end(pending, RequestEnd.NOT_SENT, note)
             return
-        pending.inbox_request = replace(pending.inbox_request, end=InboxRequestEnd.NOT_SENT, note=note)
+        pending.inbox_request = replace(pending.inbox_request, end=RequestEnd.NOT_SENT, note=note)
         self._past.amend(pending.inbox_request)
         self.changed.emit(pending.inbox_request)
 
@@ -338,7 +329,7 @@ class Inbox:
         elif pending.elicitation_ids and pending.is_consented:
             self._await_completion(pending)
         else:
-            self._end(pending, InboxRequestEnd.ANSWERED)
+            self._end(pending, RequestEnd.ANSWERED)
 
     def _await_completion(self, pending: PendingInboxRequest) -> None:
         """After consent, send it at once, or when the URL elicitation is done if required."""
@@ -354,10 +345,10 @@ class Inbox:
             pending.set_reply(
                 input_request.key, CANCEL if input_request.method == ELICITATION else _TIMEOUT_REPLY
             )
-        self._end(pending, InboxRequestEnd.TIMED_OUT)
+        self._end(pending, RequestEnd.TIMED_OUT)
 
     def _end(
-        self, pending: PendingInboxRequest, end: InboxRequestEnd, note: str = "", *, is_responded: bool = True
+        self, pending: PendingInboxRequest, end: RequestEnd, note: str = "", *, is_responded: bool = True
     ) -> None:
         if not pending.inbox_request.is_open:
             return
@@ -414,7 +405,7 @@ class _ServerInbox:
     async def respond(self, server_request: ServerRequest) -> Replies:
         return await self._inbox.respond(self._server, server_request, self._known, self._note)
 
-    def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
+    def ended(self, server_request: ServerRequest, end: RequestEnd, why: str) -> None:
         self._inbox.ended(self._server, server_request, end, why, self._known)
 
     def noted(self, server_request: ServerRequest, text: str) -> None:

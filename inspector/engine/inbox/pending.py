@@ -9,9 +9,8 @@ from dataclasses import dataclass, field, replace
 
 from inspector.base.json.values import JSONObject
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem, Round
-from inspector.protocol.revisions import R4, Revision
-from inspector.protocol.server_requests.request import ELICITATION, notes, read_server_request
-from inspector.protocol.types import InputRequest
+from inspector.protocol.revisions import R4
+from inspector.protocol.server_requests.request import UnreadableRequest, UrlElicitation, notes
 from inspector.session.server_requests import ONLY_KEY, Replies, RequestRefused, ServerRequest
 
 CANCEL = Reply(result={"action": "cancel"})
@@ -112,21 +111,18 @@ def items_of(
     """Return the requests to show; `has_notes` includes what is wrong with them."""
     found = notes_of(server_request) if has_notes else {}
     return tuple(
-        RequestItem(key, each.method, each.params, found.get(key, ()), known.get(key))
+        RequestItem(key, each, found.get(key, ()), known.get(key))
         for key, each in server_request.input_requests.items()
     )
 
 
 def notes_of(server_request: ServerRequest) -> dict[str, tuple[str, ...]]:
     """Return what is wrong with each answerable request, by key."""
-    return {key: _notes(each, server_request.revision) for key, each in server_request.input_requests.items()}
-
-
-def _notes(input_request: InputRequest, revision: Revision) -> tuple[str, ...]:
-    try:
-        return notes(read_server_request(input_request.method, input_request.params, revision), revision)
-    except ValueError:
-        return ()  # rejected; the request says why
+    return {
+        key: notes(each, server_request.revision)
+        for key, each in server_request.input_requests.items()
+        if not isinstance(each, UnreadableRequest)  # rejected; the request says why
+    }
 
 
 def elicitation_ids_of(server_request: ServerRequest) -> set[str]:
@@ -134,10 +130,9 @@ def elicitation_ids_of(server_request: ServerRequest) -> set[str]:
     if server_request.awaits_urls:
         return set(server_request.input_requests)
     input_request = server_request.input_requests.get(ONLY_KEY)
-    if input_request is None or input_request.method != ELICITATION or server_request.revision != R4:
+    if not isinstance(input_request, UrlElicitation) or server_request.revision != R4:
         return set()
-    id = input_request.params.get("elicitationId")
-    return {id} if input_request.params.get("mode") == "url" and isinstance(id, str) and id else set()
+    return {input_request.elicitation_id} if input_request.elicitation_id else set()
 
 
 def results_of(replies: Mapping[str, Reply]) -> Replies:

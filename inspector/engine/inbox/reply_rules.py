@@ -32,7 +32,8 @@ from inspector.protocol.server_requests.request import (
     ROOTS,
     SAMPLING,
     SamplingRequest,
-    read_server_request,
+    UnreadableRequest,
+    UrlElicitation,
 )
 from inspector.protocol.server_requests.sampling import ASSISTANT, USER, kind_of
 from inspector.traffic.log import TrafficLog
@@ -325,7 +326,7 @@ def _reply_applies(reply: JSON, input_request: RequestItem) -> bool:
     if not isinstance(reply, dict):
         return method == SAMPLING
     if "action" in reply:  # a reply with content is for a form, not consent to open a URL
-        is_url = input_request.params.get("mode") == "url"
+        is_url = isinstance(input_request.request, UrlElicitation)
         return method == ELICITATION and not (is_url and "content" in reply)
     if "roots" in reply:
         return method == ROOTS
@@ -345,15 +346,13 @@ def _reply(rule: ReplyRule, reply: JSON) -> Reply:
 
 
 def _sampling(request: RuleInput) -> SamplingRequest:
-    try:
-        parsed = read_server_request(
-            request.input_request.method, request.input_request.params, request.revision
-        )
-    except ValueError as exc:
-        raise UserError(f"Could not read the server request: {one_line(str(exc))}.") from exc
-    if not isinstance(parsed, SamplingRequest):
-        raise UserError("This kind of rule only answers sampling requests.", "Reply yourself.")
-    return parsed
+    match request.input_request.request:
+        case SamplingRequest() as sampling:
+            return sampling
+        case UnreadableRequest(reason=reason):
+            raise UserError(f"Could not read the server request: {one_line(reason)}.")
+        case _:
+            raise UserError("This kind of rule only answers sampling requests.", "Reply yourself.")
 
 
 def _echo(request: SamplingRequest) -> JSONObject:
@@ -368,12 +367,9 @@ def _echo(request: SamplingRequest) -> JSONObject:
 def _notes(request: RuleInput, reply: Reply) -> tuple[str, ...]:
     if reply.result is None:
         return ()
-    try:
-        input_request = read_server_request(
-            request.input_request.method, request.input_request.params, request.revision
-        )
-    except ValueError as exc:
-        return (f"Could not read the server request: {one_line(str(exc))}.",)
+    input_request = request.input_request.request
+    if isinstance(input_request, UnreadableRequest):
+        return (f"Could not read the server request: {one_line(input_request.reason)}.",)
     return reply_problems(input_request, reply.result, request.revision)
 
 

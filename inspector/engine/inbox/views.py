@@ -3,13 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from enum import Enum
 from typing import TYPE_CHECKING
 
 from inspector.base.json.values import JSON, JSONObject
 
 if TYPE_CHECKING:  # the window shows these before the protocol is imported
     from inspector.protocol.revisions import Revision
+    from inspector.protocol.server_requests.request import ParsedRequest, RequestEnd
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +48,18 @@ class RequestItem:
     """A server request. `key` is its key in an input-required result, "" for a JSON-RPC request."""
 
     key: str
-    method: str
-    params: JSONObject
+    request: ParsedRequest
     notes: tuple[str, ...] = ()  # what is wrong with it, though it can be answered
     reply: Reply | None = None
+
+    @property
+    def method(self) -> str:
+        return self.request.method
+
+    @property
+    def params(self) -> JSONObject:
+        """The params as sent by the server."""
+        return self.request.source
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,18 +68,6 @@ class Round:
 
     input_requests: tuple[RequestItem, ...]
     waited_ns: int
-
-
-class InboxRequestEnd(Enum):
-    """How a server request ended; the values are display text."""
-
-    ANSWERED = "answered"
-    REFUSED = "rejected"  # by us, without asking: malformed, or requires an undeclared capability
-    WITHDRAWN = "cancelled by the server"
-    TIMED_OUT = "timed out"
-    CALL_ENDED = "call ended"
-    SERVER_GONE = "server disconnected"
-    NOT_SENT = "answered, but not sent"
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +95,7 @@ class InboxRequest:
     earlier: tuple[Round, ...] = ()
     task_id: str = ""
     awaits_completion: bool = False
-    end: InboxRequestEnd | None = None
+    end: RequestEnd | None = None
     note: str = ""
     ended_ns: int | None = None
 

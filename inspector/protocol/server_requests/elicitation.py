@@ -17,6 +17,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from datetime import date, datetime
 from enum import Enum
+from typing import ClassVar
 
 from inspector.base.json.values import (
     JSON,
@@ -33,11 +34,14 @@ from inspector.base.redaction import Secrecy, secrecy
 from inspector.base.web_link import read_link
 from inspector.protocol.revisions import R3, R4, R5, Revision, is_between
 
+ELICITATION = "elicitation/create"
+
 
 @dataclass(frozen=True, slots=True)
 class FormElicitation:
     """A form elicitation. `schema` is the server's, verbatim."""
 
+    method: ClassVar[str] = ELICITATION
     message: str
     schema: JSONObject
     source: JSONObject  # the params, verbatim
@@ -62,6 +66,7 @@ class UrlElicitation:
     `elicitation_id` is how 2025-11-25 reports completion later; otherwise "".
     """
 
+    method: ClassVar[str] = ELICITATION
     message: str
     url: str
     elicitation_id: str

@@ -12,20 +12,27 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import dataclass
+from enum import Enum
 from itertools import islice
-from typing import TypeAlias
+from typing import ClassVar, TypeAlias
 
 from inspector.base.json.values import JSON, JSONObject, quote_value
 from inspector.protocol.jsonrpc import ErrorObject
-from inspector.protocol.revisions import R4, Revision
+from inspector.protocol.revisions import Revision
 from inspector.protocol.server_requests.elicitation import (
+    ELICITATION,
     FormElicitation,
     UrlElicitation,
     notes_on_form,
     notes_on_url,
     read_elicitation,
 )
-from inspector.protocol.server_requests.sampling import SamplingRequest, notes_on_sampling, read_sampling
+from inspector.protocol.server_requests.sampling import (
+    SAMPLING,
+    SamplingRequest,
+    notes_on_sampling,
+    read_sampling,
+)
 from inspector.protocol.types import InputRequest
 
 __all__ = [
@@ -34,15 +41,19 @@ __all__ = [
     "SAMPLING",
     "SERVER_REQUEST_METHODS",
     "FormElicitation",
+    "ParsedRequest",
+    "RequestEnd",
     "RootsRequest",
     "SamplingRequest",
     "ServerRequestParams",
+    "UnreadableRequest",
     "UrlElicitation",
     "notes",
     "read_server_request",
+    "server_request_of",
 ]
 
-SAMPLING, ELICITATION, ROOTS = "sampling/createMessage", "elicitation/create", "roots/list"
+ROOTS = "roots/list"
 SERVER_REQUEST_METHODS = (SAMPLING, ELICITATION, ROOTS)
 
 _MAX_NOTES = 20  # a hostile request may violate the rules a million times
@@ -52,13 +63,46 @@ _MAX_NOTES = 20  # a hostile request may violate the rules a million times
 class RootsRequest:
     """A request for the folders that the server may work in."""
 
+    method: ClassVar[str] = ROOTS
     source: JSONObject
 
 
 ServerRequestParams: TypeAlias = SamplingRequest | FormElicitation | UrlElicitation | RootsRequest
 
 
-def read_server_request(method: str, params: JSON, revision: Revision) -> ServerRequestParams:
+@dataclass(frozen=True, slots=True)
+class UnreadableRequest:
+    """A server request that cannot be answered; `source` is empty if its params are no object."""
+
+    method: str
+    source: JSONObject
+    reason: str
+
+
+ParsedRequest: TypeAlias = ServerRequestParams | UnreadableRequest
+
+
+class RequestEnd(Enum):
+    """How a server request ended; the values are display text."""
+
+    ANSWERED = "answered"
+    REFUSED = "rejected"  # by us, without asking: malformed, or requires an undeclared capability
+    WITHDRAWN = "cancelled by the server"
+    TIMED_OUT = "timed out"
+    CALL_ENDED = "call ended"
+    SERVER_GONE = "server disconnected"
+    NOT_SENT = "answered, but not sent"
+
+
+def server_request_of(method: str, params: JSON) -> ParsedRequest:
+    """Parse a server request. Never raises."""
+    try:
+        return read_server_request(method, params)
+    except ValueError as exc:
+        return UnreadableRequest(method, params if isinstance(params, dict) else {}, str(exc))
+
+
+def read_server_request(method: str, params: JSON) -> ServerRequestParams:
     """Parse a server request. Raises ValueError with a reason if it cannot be answered.
 
     Features of later protocol versions are parsed too; `notes` reports them.
@@ -109,7 +153,7 @@ def read_url_elicitations(error: ErrorObject) -> dict[str, InputRequest]:
 def _url_elicitation(entry: JSON) -> tuple[str, InputRequest]:
     if not isinstance(entry, dict):
         raise ValueError("one of its elicitations is not an object")
-    if not isinstance(read_server_request(ELICITATION, entry, R4), UrlElicitation):
+    if not isinstance(read_server_request(ELICITATION, entry), UrlElicitation):
         raise ValueError("one of its elicitations does not have the mode “url”")
     id = entry.get("elicitationId")
     if not isinstance(id, str) or not id:

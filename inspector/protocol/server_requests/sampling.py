@@ -11,6 +11,7 @@ import binascii
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, field
+from typing import ClassVar
 
 from inspector.base.json.values import (
     JSON,
@@ -26,6 +27,7 @@ from inspector.base.json.values import (
 from inspector.protocol.revisions import R1, R2, R4, R5, Revision, is_between
 from inspector.protocol.types import Malformed, Tool, read_items
 
+SAMPLING = "sampling/createMessage"
 USER, ASSISTANT = "user", "assistant"
 CONTEXTS = ("none", "thisServer", "allServers")
 TOOL_CHOICES = ("auto", "required", "none")
@@ -68,6 +70,7 @@ class ModelPreferences:
 class SamplingRequest:
     """A sampling request. None and "" mean not stated."""
 
+    method: ClassVar[str] = SAMPLING
     messages: tuple[SamplingMessage, ...]
     max_tokens: int | None
     system_prompt: str

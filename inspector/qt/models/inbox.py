@@ -14,10 +14,10 @@ from PySide6.QtCore import QAbstractListModel, QObject, Qt, Signal
 from inspector.base.json.values import shorten, text_of
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply, RequestItem
+from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.protocol.jsonrpc import USER_REJECTED, error_code_text
 from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE
-from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING
+from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING, RequestEnd
 from inspector.protocol.server_requests.sampling import USER
 from inspector.qt.models.row_models import ROOT, Index, plain_tip
 
@@ -30,11 +30,11 @@ _MAX_ROWS = 500  # indexed log rows: as many as the Inbox has ended requests
 
 _MAX_NAME_LENGTH = 40  # of a server, in a one-line text
 _ENDS = {
-    InboxRequestEnd.WITHDRAWN: "{server} cancelled its request ({what}).",
-    InboxRequestEnd.TIMED_OUT: "A request from {server} timed out ({what}).",
-    InboxRequestEnd.SERVER_GONE: "{server} disconnected, and its request ended ({what}).",
-    InboxRequestEnd.NOT_SENT: "Could not send the reply to {server} ({what}).",
-    InboxRequestEnd.REFUSED: "A request from {server} was rejected automatically ({what}).",
+    RequestEnd.WITHDRAWN: "{server} cancelled its request ({what}).",
+    RequestEnd.TIMED_OUT: "A request from {server} timed out ({what}).",
+    RequestEnd.SERVER_GONE: "{server} disconnected, and its request ended ({what}).",
+    RequestEnd.NOT_SENT: "Could not send the reply to {server} ({what}).",
+    RequestEnd.REFUSED: "A request from {server} was rejected automatically ({what}).",
 }
 
 _MAX_EXCERPT_LENGTH = 300
@@ -426,7 +426,7 @@ def end_text(inbox_request: InboxRequest) -> str:
     if inbox_request.end is None:
         return ""
     text = inbox_request.end.value
-    if inbox_request.end is InboxRequestEnd.ANSWERED:
+    if inbox_request.end is RequestEnd.ANSWERED:
         replies = [
             each.reply
             for each in for_user(inbox_request) or inbox_request.input_requests
@@ -438,14 +438,14 @@ def end_text(inbox_request: InboxRequest) -> str:
         for rule in rules:
             text += f", {rule}" if rule.startswith(_DRAFTED) else f" {rule}"
     # A request rejected automatically was never pending.
-    waited = waited_text(inbox_request) if inbox_request.end is not InboxRequestEnd.REFUSED else ""
+    waited = waited_text(inbox_request) if inbox_request.end is not RequestEnd.REFUSED else ""
     return f"{text} after {waited}" if waited else text
 
 
 def is_positive(inbox_request: InboxRequest) -> bool:
     """Return whether it ended with what the server asked for."""
     replies = [each.reply for each in for_user(inbox_request) or inbox_request.input_requests]
-    return inbox_request.end is InboxRequestEnd.ANSWERED and all(
+    return inbox_request.end is RequestEnd.ANSWERED and all(
         reply.is_positive for reply in replies if reply is not None
     )
 
@@ -456,7 +456,7 @@ def note_text(inbox_request: InboxRequest) -> str:
     if not note:
         return ""
     text = note if note[-1] in ".!?…" else f"{note}."
-    return f"Reason: {text}" if inbox_request.end is InboxRequestEnd.WITHDRAWN else text
+    return f"Reason: {text}" if inbox_request.end is RequestEnd.WITHDRAWN else text
 
 
 def waited_text(inbox_request: InboxRequest) -> str:

@@ -8,7 +8,8 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import StdioEntry
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply
+from inspector.engine.inbox.views import InboxRequest, Reply
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.qt.lens_driver import Lens
 
 ACCEPT = Reply(result={"action": "accept", "content": {"name": "Ada"}})
@@ -30,7 +31,7 @@ def test_request_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str
     key = inbox_request.input_requests[0].key
     lens.ask(lambda engine: engine.inbox.reply(inbox_request.id, key, ACCEPT))
     lens.until(lambda: call.done() and len(seen) == 2)
-    assert (seen[-1].id, seen[-1].end) == (inbox_request.id, InboxRequestEnd.ANSWERED)
+    assert (seen[-1].id, seen[-1].end) == (inbox_request.id, RequestEnd.ANSWERED)
     assert lens.ask(lambda engine: engine.inbox.past()) == (seen[-1],)
     with pytest.raises(UserError, match="no longer pending"):
         lens.ask(lambda engine: engine.inbox.reply(inbox_request.id, key, ACCEPT))

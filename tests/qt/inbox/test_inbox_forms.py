@@ -7,7 +7,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton, QWidget
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.engine.inbox.views import InboxRequestEnd
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.qt.inbox.inbox_stage import FORM, InboxStage, form, requesting_server
 from tests.qt.lens_driver import Lens, visible_text
 
@@ -40,7 +40,7 @@ def test_accepted_form_sends_typed_values_and_defaults(lens: Lens) -> None:
     defaults = {"mail": "ada@example.org", "nights": 3, "insured": True, "extras": ["wifi"]}
     assert stage.replies(call) == [{"action": "accept", "content": {"name": "Ada", **defaults}}]
     stage.wait_for(0)
-    assert [inbox_request.end for inbox_request in stage.earlier()] == [InboxRequestEnd.ANSWERED]
+    assert [inbox_request.end for inbox_request in stage.earlier()] == [RequestEnd.ANSWERED]
     assert "accepted after" in stage.text()
     assert '"Ada"' in stage.text()
 
@@ -142,7 +142,7 @@ def test_malformed_form_is_rejected_and_reported(lens: Lens) -> None:
     assert stage.replies(call)[0]["code"] == -32602
     lens.until(lambda: stage.earlier())
     inbox_request = stage.earlier()[0]
-    assert inbox_request.end is InboxRequestEnd.REFUSED
+    assert inbox_request.end is RequestEnd.REFUSED
     assert stage.panel.show_request(inbox_request.id)
     assert "requestedSchema" in stage.view.head.note.text("note")
     assert "rejected" in stage.text()

@@ -10,9 +10,10 @@ from PySide6.QtCore import QCoreApplication, QEvent, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
 
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply, RequestItem
+from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
 from inspector.engine.views import ServerStatus
 from inspector.protocol.revisions import R4
+from inspector.protocol.server_requests.request import RequestEnd, server_request_of
 from inspector.qt.models.inbox import EARLIER, AgeRole, InboxModel, age_text, end_text, what_text
 from inspector.qt.panels.inbox.request_view import MAX_REQUESTS
 from tests.qt.inbox.inbox_stage import InboxStage, form, requesting_server, sampling
@@ -20,7 +21,7 @@ from tests.qt.lens_driver import Lens, visible_text
 
 
 def make_request(id: int, **more: Any) -> InboxRequest:
-    items = (RequestItem("", "elicitation/create", {"message": f"Form {id}"}),)
+    items = (RequestItem("", server_request_of("elicitation/create", {"message": f"Form {id}"})),)
     values: dict[str, Any] = {"id": id, "server": "s", "revision": R4, "input_requests": items}
     return InboxRequest(**{**values, "requested_ns": 0, "requested_wall_ns": 0, **more})
 
@@ -34,8 +35,8 @@ def test_model_orders_pending_by_age_and_finished_latest_first(
     for id in (2, 1, 3):
         model.put(make_request(id))
     assert [inbox_request.id for inbox_request in model.open_requests] == [1, 2, 3]
-    model.put(make_request(1, end=InboxRequestEnd.WITHDRAWN, ended_ns=5))
-    model.put(make_request(3, end=InboxRequestEnd.ANSWERED, ended_ns=9))
+    model.put(make_request(1, end=RequestEnd.WITHDRAWN, ended_ns=5))
+    model.put(make_request(3, end=RequestEnd.ANSWERED, ended_ns=9))
     model.put(make_request(3))  # an outdated update
     rows = [model.inbox_request(row) for row in range(model.rowCount())]
     assert [inbox_request.id if inbox_request is not None else None for inbox_request in rows] == [
@@ -50,7 +51,7 @@ def test_model_orders_pending_by_age_and_finished_latest_first(
     assert model.index(2).data(AgeRole) is None
     assert "waiting for 1 min" in model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
     for id in range(10, 10 + 20):
-        model.put(make_request(id, end=InboxRequestEnd.ANSWERED, ended_ns=id))
+        model.put(make_request(id, end=RequestEnd.ANSWERED, ended_ns=id))
     assert model.rowCount() == 1 + 1 + 20
 
 
@@ -64,10 +65,12 @@ def test_text_has_the_kind_age_and_end_of_a_request() -> None:
         "1 h 01 min",
         "2 h 05 min",
     ]
-    by_rule = RequestItem("", "elicitation/create", {}, reply=Reply({"action": "accept"}, rule="Yes"))
-    ended = make_request(1, input_requests=(by_rule,), end=InboxRequestEnd.ANSWERED, ended_ns=1_200_000_000)
+    by_rule = RequestItem(
+        "", server_request_of("elicitation/create", {}), reply=Reply({"action": "accept"}, rule="Yes")
+    )
+    ended = make_request(1, input_requests=(by_rule,), end=RequestEnd.ANSWERED, ended_ns=1_200_000_000)
     assert end_text(ended) == "accepted by rule “Yes” after 1.20 s"
-    assert end_text(make_request(1, end=InboxRequestEnd.TIMED_OUT)) == "timed out"
+    assert end_text(make_request(1, end=RequestEnd.TIMED_OUT)) == "timed out"
 
 
 def test_inbox_is_empty_at_first(lens: Lens) -> None:
@@ -252,7 +255,7 @@ def test_some_of_a_thousand_requests_are_shown_and_more_on_click(lens: Lens) -> 
     lens.until(lambda: "60 of 1,000 · Form elicitation" in stage.text())
     call.cancel()
     stage.wait_for(0)
-    assert stage.earlier()[0].end is InboxRequestEnd.CALL_ENDED
+    assert stage.earlier()[0].end is RequestEnd.CALL_ENDED
 
 
 def test_rounds_are_steps_and_the_next_one_is_selected(lens: Lens) -> None:
@@ -291,7 +294,7 @@ def test_cancelled_request_leaves_a_note_and_typed_input_stays(lens: Lens) -> No
     stage.form().editor.set_arguments({"name": "half a reply"})
     stage.call(tool="withdraw")
     stage.wait_for(0)
-    assert stage.earlier()[0].end is InboxRequestEnd.WITHDRAWN
+    assert stage.earlier()[0].end is RequestEnd.WITHDRAWN
     assert "Another client replied" in stage.view.head.note.text("note")
     text = stage.text()
     assert "cancelled by the server after" in text
@@ -306,7 +309,7 @@ def test_request_of_a_disconnected_server_says_so(lens: Lens) -> None:
     stage.wait_for(1)
     stage.call(tool="exits")
     stage.wait_for(0)
-    assert stage.earlier()[0].end is InboxRequestEnd.SERVER_GONE
+    assert stage.earlier()[0].end is RequestEnd.SERVER_GONE
     assert "server disconnected" in stage.text()
     lens.until(lambda: lens.view("asking").status is not ServerStatus.CONNECTED)
 

@@ -10,7 +10,7 @@ import pytest
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.demo.everything.resources import png
-from inspector.engine.inbox.views import InboxRequestEnd
+from inspector.protocol.server_requests.request import RequestEnd
 from inspector.qt.models.inbox import end_text
 from inspector.qt.panels.inbox.reply_blocks import TextRow, ToolUseRow
 from inspector.qt.panels.inbox.reply_editor import MANUAL_MODEL
@@ -266,7 +266,7 @@ def test_rule_gets_the_edited_prompt_and_its_reply_is_a_draft(lens: Lens) -> Non
     assert stage.replies(call)[0]["content"] == {"type": "text", "text": "6"}
     stage.wait_for(0)
     inbox_request = stage.earlier()[0]
-    assert inbox_request.end is InboxRequestEnd.ANSWERED
+    assert inbox_request.end is RequestEnd.ANSWERED
     assert end_text(inbox_request).startswith("answered, drafted by rule “Echo” after")
     assert "drafted by rule “Echo”" in stage.text()
     notes = [each.raw.decode() for each in lens.records() if each.kind is RecordKind.LOCAL]

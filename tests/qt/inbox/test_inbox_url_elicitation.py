@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QGuiApplication
 
-from inspector.engine.inbox.views import InboxRequestEnd
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.qt.inbox.inbox_stage import InboxStage, form, page, requesting_server
 from tests.qt.lens_driver import Lens, visible_text
 
@@ -26,7 +26,7 @@ def test_url_is_opened_on_click_and_consent_is_sent_immediately(lens: Lens) -> N
     assert len(stage.opened) == 2
     stage.call(tool="complete", ids=["e1"])
     stage.wait_for(0)
-    assert stage.earlier()[0].end is InboxRequestEnd.ANSWERED
+    assert stage.earlier()[0].end is RequestEnd.ANSWERED
 
 
 def test_user_can_continue_before_the_server_reports_completion(lens: Lens) -> None:

@@ -14,6 +14,7 @@ from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
 from inspector.engine.inbox.views import Reply, RequestItem
 from inspector.protocol.revisions import R4
+from inspector.protocol.server_requests.request import server_request_of
 from inspector.qt.dialogs.inbox.reply_kinds import ACCEPTED, ERROR, RAW, TEXT
 from inspector.qt.dialogs.inbox.reply_rules import ReplyRulesDialog
 from inspector.traffic.records import Direction, RecordKind
@@ -49,7 +50,7 @@ def opened(lens: Lens, count: int = 0) -> ReplyRulesDialog:
 
 
 def ask(lens: Lens, method: str = "sampling/createMessage", params: JSONObject = SAMPLING) -> Reply | None:
-    request = RequestItem("", method, params)
+    request = RequestItem("", server_request_of(method, params))
     return lens.ask(lambda engine: engine.reply_rules.reply("demo", request, R4))
 
 

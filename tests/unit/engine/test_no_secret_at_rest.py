@@ -53,7 +53,7 @@ from inspector.oauth.token_endpoint import TokenLifecycle
 from inspector.protocol.auth.dpop import Nonces
 from inspector.protocol.auth.url_guard import allowance_for
 from inspector.protocol.revisions import R4
-from inspector.protocol.server_requests.request import SAMPLING
+from inspector.protocol.server_requests.request import SAMPLING, server_request_of
 from inspector.traffic.masking.masker import Masker
 from inspector.traffic.records import RecordKind
 from inspector.transport.network import Network
@@ -284,7 +284,10 @@ async def key_of_an_endpoint(app: App, secret: str) -> None:
         rule = ReplyRule("m", "Model", RuleKind.ENDPOINT, is_on=True, endpoint=endpoint)
         await app.engine.reply_rules.save([rule])
         assert (
-            await app.engine.reply_rules.reply("demo", RequestItem("", SAMPLING, sampling()), R4) is not None
+            await app.engine.reply_rules.reply(
+                "demo", RequestItem("", server_request_of(SAMPLING, sampling())), R4
+            )
+            is not None
         )
         assert server.calls[0].headers["authorization"] == f"Bearer {secret}"
 

@@ -122,8 +122,10 @@ def test_non_object_is_not_declared_and_can_be_corrected(value: JSON) -> None:
 def test_switched_off_capability_may_not_be_requested(
     path: tuple[str, ...], input_request: InputRequest
 ) -> None:
-    assert missing_capability_for(input_request, ALL.capabilities(R5)) == ""
-    missing = missing_capability_for(input_request, ALL.with_member(path, None).capabilities(R5))
+    assert missing_capability_for(input_request.method, input_request.params, ALL.capabilities(R5)) == ""
+    missing = missing_capability_for(
+        input_request.method, input_request.params, ALL.with_member(path, None).capabilities(R5)
+    )
     assert missing.replace("“", "").replace("”", "") == ".".join(path)
 
 

@@ -14,7 +14,8 @@ from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
 from inspector.base.units import full_time
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
+from inspector.engine.inbox.views import InboxRequest
+from inspector.protocol.server_requests.request import RequestEnd
 from inspector.qt.actions import native_keys
 from inspector.qt.models.inbox import (
     age_text,
@@ -114,7 +115,7 @@ class RequestHeader(QWidget):
 
 
 def _tone(inbox_request: InboxRequest) -> Tone:
-    if inbox_request.end is not InboxRequestEnd.ANSWERED:
+    if inbox_request.end is not RequestEnd.ANSWERED:
         return "warn"
     return "ok" if is_positive(inbox_request) else "muted"
 

@@ -10,7 +10,8 @@ from PySide6.QtWidgets import QListView, QStyledItemDelegate, QStyleOptionViewIt
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import time_of_day
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd
+from inspector.engine.inbox.views import InboxRequest
+from inspector.protocol.server_requests.request import RequestEnd
 from inspector.qt.models.inbox import (
     AgeRole,
     InboxModel,
@@ -179,4 +180,4 @@ class _RequestDelegate(QStyledItemDelegate):
 
 
 def _tone(inbox_request: InboxRequest) -> Tone:
-    return "warn" if inbox_request.end not in (None, InboxRequestEnd.ANSWERED) else "muted"
+    return "warn" if inbox_request.end not in (None, RequestEnd.ANSWERED) else "muted"

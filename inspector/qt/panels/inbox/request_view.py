@@ -21,8 +21,8 @@ from inspector.protocol.server_requests.request import (
     FormElicitation,
     RootsRequest,
     SamplingRequest,
+    UnreadableRequest,
     UrlElicitation,
-    read_server_request,
 )
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
@@ -296,10 +296,7 @@ class RequestView(QWidget):
 
     def _make_section(self, input_request: RequestItem) -> Section:
         inbox_request, theme = self._inbox_request, self._theme
-        try:
-            request = read_server_request(input_request.method, input_request.params, inbox_request.revision)
-        except ValueError:
-            return UnreadableSection(theme, inbox_request, input_request)
+        request = input_request.request
         match request:
             case FormElicitation():
                 return FormSection(self._bridge, theme, inbox_request, input_request, request)
@@ -307,7 +304,7 @@ class RequestView(QWidget):
                 return UrlSection(self._opener, theme, inbox_request, input_request, request)
             case SamplingRequest():
                 return SamplingSection(self._bridge, theme, inbox_request, input_request, request)
-            case RootsRequest():
+            case RootsRequest() | UnreadableRequest():
                 return UnreadableSection(theme, inbox_request, input_request)
 
     def _connect(self) -> None:

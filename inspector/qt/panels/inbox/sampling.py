@@ -128,7 +128,7 @@ class SamplingSection(Section):
         previous.deleteLater()
 
     def _rule_input(self) -> RuleInput:
-        input_request = replace(self._input_request, params=self.prompt_editor.params)
+        input_request = replace(self._input_request, request=self.prompt_editor.request)
         return RuleInput(self._inbox_request.server, input_request, self._inbox_request.revision)
 
     def _on_drafted(self, reply: JSONObject, rule: str) -> None:

@@ -11,7 +11,7 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
-from inspector.base.json.values import JSONObject, compact, excerpt, shorten
+from inspector.base.json.values import compact, excerpt, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.content.content import Content, ContentKind, Message
@@ -171,8 +171,8 @@ class PromptEditor(QWidget):
     def __init__(self, theme: Theme, request: SamplingRequest, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
-        self._original = request.source
-        self._params = request.source
+        self._original = request
+        self._request = request
         self._view: JsonTextView | None = None
         self.alert = Alert(theme)
         self.badge = Badge(theme, tone="wait")
@@ -184,9 +184,9 @@ class PromptEditor(QWidget):
         self._show_state()
 
     @property
-    def params(self) -> JSONObject:
-        """The request's params with the prompt to use."""
-        return self._params
+    def request(self) -> SamplingRequest:
+        """The request with the prompt to use."""
+        return self._request
 
     @property
     def view(self) -> JsonTextView:
@@ -202,7 +202,8 @@ class PromptEditor(QWidget):
         """Use the edited prompt if it is a valid sampling request."""
         try:
             edited = self.view.read_object()
-            rest = {name: value for name, value in self._original.items() if name not in _PROMPT_MEMBERS}
+            original = self._original.source
+            rest = {name: value for name, value in original.items() if name not in _PROMPT_MEMBERS}
             request = read_sampling({**rest, **edited})
         except FormError:
             return  # shown below the text
@@ -212,7 +213,8 @@ class PromptEditor(QWidget):
         self._use(request)
 
     def _open(self) -> None:
-        self.view.set_value({name: self._params[name] for name in _PROMPT_MEMBERS if name in self._params})
+        params = self._request.source
+        self.view.set_value({name: params[name] for name in _PROMPT_MEMBERS if name in params})
         self.view.show()
         self._label.show()
         self._show_state()
@@ -226,16 +228,16 @@ class PromptEditor(QWidget):
         self._show_state()
 
     def _reset(self) -> None:
-        self._use(read_sampling(self._original))
+        self._use(self._original)
 
     def _use(self, request: SamplingRequest) -> None:
-        self._params = request.source
+        self._request = request
         self._close()
         self.edited.emit(request)
 
     def _show_state(self) -> None:
         is_open = self._view is not None and not self._view.isHidden()
-        is_edited = self._params != self._original
+        is_edited = self._request != self._original
         self.badge.set_text("prompt edited" if is_edited else "")
         for button, is_shown in zip(
             self._buttons, (not is_open, is_open, is_open, is_edited and not is_open), strict=True

@@ -13,13 +13,14 @@ from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
-from inspector.engine.inbox.views import InboxRequest, InboxRequestEnd, Reply
+from inspector.engine.inbox.views import InboxRequest, Reply
 from inspector.engine.servers import server as server_module
 from inspector.engine.views import CallOutcome
 from inspector.protocol.client_capabilities import ClientCapabilities, capabilities_for_methods
 from inspector.protocol.discovery import StatelessOnly
 from inspector.protocol.handshake import ClientProfile, InitializeHandshake, Negotiation
 from inspector.protocol.revisions import R4, R5, Era, Revision
+from inspector.protocol.server_requests.request import RequestEnd
 from inspector.session.state import Route
 from inspector.traffic.records import RecordKind
 from tests.helpers.fakes import INITIALIZED, MemoryWire
@@ -147,7 +148,7 @@ class InboxStage:
         assert self.seen[-1] == inbox_request
         return inbox_request
 
-    async def end(self) -> tuple[InboxRequestEnd | None, str]:
+    async def end(self) -> tuple[RequestEnd | None, str]:
         inbox_request = await self.ended()
         return inbox_request.end, inbox_request.note
 

@@ -27,7 +27,7 @@ TOOL: JSONObject = {"name": "add", "description": "Adds", "inputSchema": {"type"
 
 
 def requested(params: JSONObject) -> SamplingRequest:
-    found = read_server_request(SAMPLING, params, R4)
+    found = read_server_request(SAMPLING, params)
     assert isinstance(found, SamplingRequest)
     return found
 
@@ -236,7 +236,7 @@ def test_any_service_response_is_usable_or_reported_as_unusable(body: JSON) -> N
 @given(params=params_of_anything)
 def test_every_displayable_request_becomes_a_chat_or_says_why_not(params: JSON) -> None:
     try:
-        input_request = read_server_request(SAMPLING, params, R4)
+        input_request = read_server_request(SAMPLING, params)
     except ValueError:
         return
     assert isinstance(input_request, SamplingRequest)

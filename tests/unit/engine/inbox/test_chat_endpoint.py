@@ -16,7 +16,6 @@ from inspector.base.json.values import JSONObject
 from inspector.config.reply_rules import Endpoint
 from inspector.engine.inbox import chat_completions
 from inspector.engine.inbox.chat_completions import chat_url, request_completion
-from inspector.protocol.revisions import R4
 from inspector.protocol.server_requests.request import SAMPLING, SamplingRequest, read_server_request
 from tests.helpers.httpfaults import JSON_TYPE, Call, Fault, FaultServer, Hangup
 from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
@@ -26,7 +25,7 @@ KEY = "sk-very-secret-key-1234567890"
 
 
 def input_request(words: str = "Hi") -> SamplingRequest:
-    requested = read_server_request(SAMPLING, sampling(message("user", text(words))), R4)
+    requested = read_server_request(SAMPLING, sampling(message("user", text(words))))
     assert isinstance(requested, SamplingRequest)
     return requested
 
@@ -185,7 +184,7 @@ async def test_unreachable_endpoint_is_reported() -> None:
 
 
 async def test_request_that_does_not_fit_a_chat_is_not_sent() -> None:
-    requested = read_server_request(SAMPLING, sampling(message("user", {"type": "video"})), R4)
+    requested = read_server_request(SAMPLING, sampling(message("user", {"type": "video"})))
     assert isinstance(requested, SamplingRequest)
     async with FaultServer() as server:
         with pytest.raises(UserError, match="cannot be sent to the endpoint: message 1 has"):

@@ -14,11 +14,12 @@ from inspector.base.json import values
 from inspector.base.json.values import JSON, JSONObject, to_wire
 from inspector.engine.inbox import inbox as inbox_module
 from inspector.engine.inbox import pending
-from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, InboxRequestEnd, Reply
+from inspector.engine.inbox.views import SAMPLING_REJECTED, InboxRequest, Reply
 from inspector.engine.views import OutcomeKind
 from inspector.protocol import jsonrpc
 from inspector.protocol.revisions import R1, R4, R5
 from inspector.protocol.server_requests import sampling as sampling_module
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.helpers.fakes import LoopTime
 from tests.unit.engine.inbox.inbox_stage import (
     ACCEPT,
@@ -78,7 +79,7 @@ async def test_server_request_is_pending_in_the_inbox(stage: InboxStage, respons
     stage.reply(inbox_request, response)
     assert await peer.next() == {"jsonrpc": "2.0", "id": "q", "result": response}
     ended = await stage.ended()
-    assert (ended.id, ended.end) == (inbox_request.id, InboxRequestEnd.ANSWERED)
+    assert (ended.id, ended.end) == (inbox_request.id, RequestEnd.ANSWERED)
     assert ended.input_requests[0].reply == Reply(result=response)
     peer.wire.show_message(id=request["id"], result=DONE)
     assert (await call).kind is OutcomeKind.RESULT
@@ -106,7 +107,7 @@ async def test_request_in_a_result_is_pending_in_the_inbox_and_the_call_is_repea
     assert second["params"]["requestState"] == "st\u2028ate"
     assert second["params"]["inputResponses"] == {"who": response}
     assert (await call).kind is OutcomeKind.RESULT
-    assert (await stage.end()) == (InboxRequestEnd.ANSWERED, "")
+    assert (await stage.end()) == (RequestEnd.ANSWERED, "")
 
 
 async def test_sampling_is_answered_or_rejected_with_an_error(stage: InboxStage) -> None:
@@ -123,7 +124,7 @@ async def test_sampling_is_answered_or_rejected_with_an_error(stage: InboxStage)
         "id": 2,
         "error": {"code": -1, "message": "The user rejected the sampling request"},
     }
-    assert (await stage.end()) == (InboxRequestEnd.ANSWERED, "")
+    assert (await stage.end()) == (RequestEnd.ANSWERED, "")
 
 
 async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pending_request(
@@ -142,7 +143,7 @@ async def test_rejecting_sampling_in_a_result_ends_the_call_despite_another_pend
         "The call was not continued.",
     )
     assert peer.wire.sends_nothing()
-    assert (await stage.end())[0] is InboxRequestEnd.ANSWERED
+    assert (await stage.end())[0] is RequestEnd.ANSWERED
 
 
 async def test_several_input_requests_are_shown_together_and_sent_when_all_are_answered(
@@ -242,7 +243,7 @@ async def test_request_cancelled_by_the_server_leaves_the_list_with_its_reason(s
     peer.wire.show_message(
         method="notifications/cancelled", params={"requestId": "q", "reason": "no\nlonger"}
     )
-    assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "no longer")
+    assert await stage.end() == (RequestEnd.WITHDRAWN, "no longer")
     assert peer.wire.sends_nothing()
     with pytest.raises(UserError, match="no longer pending"):
         stage.reply(stage.seen[0], ACCEPT)
@@ -254,7 +255,7 @@ async def test_request_cancelled_before_it_is_shown_is_still_reported(
     peer = await stage.connect()
     peer.ask("elicitation/create", ASK)
     peer.wire.show_message(method="notifications/cancelled", params={"requestId": "q", "reason": "oops"})
-    assert await stage.end() == (InboxRequestEnd.WITHDRAWN, "oops")
+    assert await stage.end() == (RequestEnd.WITHDRAWN, "oops")
     assert len(stage.seen) == 1
     assert peer.wire.sends_nothing()
     peer.ask("elicitation/create", ASK)  # the id is free again
@@ -280,7 +281,7 @@ async def test_request_of_a_disconnected_server_closes(stage: InboxStage, is_los
     else:
         await stage.engine.disconnect("srv")
     reason = "The server exited with code 9." if is_lost else "The connection was closed."
-    assert await stage.end() == (InboxRequestEnd.SERVER_GONE, reason)
+    assert await stage.end() == (RequestEnd.SERVER_GONE, reason)
 
 
 async def test_call_with_pending_requests_fails_when_the_server_disconnects(stage: InboxStage) -> None:
@@ -292,7 +293,7 @@ async def test_call_with_pending_requests_fails_when_the_server_disconnects(stag
     outcome = await call
     assert (outcome.kind, outcome.is_lost) == (OutcomeKind.FAILED, True)
     assert outcome.summary == "The server exited with code 9."
-    assert await stage.end() == (InboxRequestEnd.SERVER_GONE, "The server exited with code 9.")
+    assert await stage.end() == (RequestEnd.SERVER_GONE, "The server exited with code 9.")
 
 
 async def test_cancelling_the_call_closes_the_requests_of_its_result(stage: InboxStage) -> None:
@@ -302,7 +303,7 @@ async def test_cancelling_the_call_closes_the_requests_of_its_result(stage: Inbo
     await stage.inbox_request()
     call.cancel()
     await asyncio.wait([call])
-    assert await stage.end() == (InboxRequestEnd.CALL_ENDED, "")
+    assert await stage.end() == (RequestEnd.CALL_ENDED, "")
 
 
 async def test_a_request_outlives_the_call_that_caused_it_and_says_so(stage: InboxStage) -> None:
@@ -326,7 +327,7 @@ async def test_manually_sent_reply_closes_the_request(stage: InboxStage) -> None
     raw = to_wire({"jsonrpc": "2.0", "id": "q", "result": {"action": "maybe"}})
     await stage.engine.send_raw("srv", raw)
     assert (await peer.next())["result"] == {"action": "maybe"}
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "The response was written manually.")
+    assert await stage.end() == (RequestEnd.ANSWERED, "The response was written manually.")
     assert peer.wire.sends_nothing()
 
 
@@ -353,7 +354,7 @@ async def test_request_that_times_out_is_answered_automatically(
     assert len(stage.inbox.inbox_requests()) == 1
     await time.advance(2)
     assert await peer.next() == {"jsonrpc": "2.0", "id": "q", **response}
-    assert await stage.end() == (InboxRequestEnd.TIMED_OUT, "")
+    assert await stage.end() == (RequestEnd.TIMED_OUT, "")
 
 
 async def test_request_that_times_out_sends_the_replies_it_has(stage: InboxStage) -> None:
@@ -390,7 +391,7 @@ async def test_unanswerable_request_is_rejected_and_shown(
     assert error["code"] == code
     assert words in error["message"]
     inbox_request = await stage.ended()
-    assert (inbox_request.end, inbox_request.note) == (InboxRequestEnd.REFUSED, error["message"])
+    assert (inbox_request.end, inbox_request.note) == (RequestEnd.REFUSED, error["message"])
     assert [each.method for each in inbox_request.input_requests] == [method]
     assert stage.seen == [inbox_request]
 
@@ -400,7 +401,7 @@ async def test_undeclared_request_is_rejected_and_shown(stage: InboxStage) -> No
     peer = await stage.connect()
     peer.ask("sampling/createMessage", SAMPLE)
     assert (await peer.next())["error"]["code"] == -32601
-    assert (await stage.ended()).end is InboxRequestEnd.REFUSED
+    assert (await stage.ended()).end is RequestEnd.REFUSED
     peer.ask("roots/list", {}, 2)
     assert (await peer.next())["error"]["code"] == -32601
 
@@ -423,7 +424,7 @@ async def test_unanswerable_request_in_a_result_fails_the_call_and_is_shown(
     assert outcome.kind is OutcomeKind.FAILED
     assert reason in outcome.summary
     inbox_request = await stage.ended()
-    assert inbox_request.end is InboxRequestEnd.REFUSED
+    assert inbox_request.end is RequestEnd.REFUSED
     assert reason in inbox_request.note
     assert len(inbox_request.input_requests) == count
     assert (inbox_request.method, inbox_request.subject, inbox_request.round) == ("tools/call", "greet", 1)
@@ -440,7 +441,7 @@ async def test_server_that_asks_endlessly_is_stopped_after_ten_rounds(stage: Inb
     await peer.ask_in_result("s", who=FORM_ASKED)
     outcome = await call
     assert "the server requested input more than 10 times in a row" in outcome.summary
-    assert (await stage.ended()).end is InboxRequestEnd.REFUSED
+    assert (await stage.ended()).end is RequestEnd.REFUSED
 
 
 async def test_call_timeouts_pause_while_its_request_is_pending(stage: InboxStage) -> None:
@@ -572,7 +573,7 @@ async def test_thousands_of_requests_of_a_crashed_server_close_with_it(stage: In
     await settle()
     assert len(stage.inbox.inbox_requests()) == 3000
     peer.wire.end()
-    assert (await stage.end())[0] is InboxRequestEnd.SERVER_GONE
+    assert (await stage.end())[0] is RequestEnd.SERVER_GONE
 
 
 async def test_requests_beyond_the_inbox_limit_are_rejected(
@@ -585,7 +586,7 @@ async def test_requests_beyond_the_inbox_limit_are_rejected(
     error = (await peer.next())["error"]
     assert (error["code"], error["message"]) == (-32603, "3 server requests are already pending")
     await settle()
-    assert stage.inbox.past()[-1].end is InboxRequestEnd.REFUSED
+    assert stage.inbox.past()[-1].end is RequestEnd.REFUSED
     assert len(stage.inbox.inbox_requests()) == 3
     stage.reply(stage.inbox.inbox_requests()[0], DECLINE)
     await peer.next()
@@ -711,7 +712,7 @@ async def test_reply_that_cannot_be_sent_is_reported_on_its_request(
     monkeypatch.setattr(peer.wire, "send", send)
     stage.reply(inbox_request, CONSENT if params is PAGE else ACCEPT)
     words = "Could not send the reply: Nothing listens there. Check that the server runs."
-    assert await stage.end() == (InboxRequestEnd.NOT_SENT, words)
+    assert await stage.end() == (RequestEnd.NOT_SENT, words)
     assert len(stage.inbox.past()) == 1
     assert stage.inbox._by_server_request == {}
 

@@ -8,8 +8,14 @@ from collections.abc import AsyncIterator
 import pytest
 
 from inspector.base.errors import UserError
-from inspector.engine.inbox.views import InboxRequestEnd, Reply, RequestItem
+from inspector.base.json.values import JSONObject
+from inspector.config.reply_rules import ReplyRule, RuleKind
+from inspector.engine.inbox.reply_rules import ReplyRules
+from inspector.engine.inbox.views import Reply, RequestItem
 from inspector.protocol.revisions import R4, R5, Revision
+from inspector.protocol.server_requests import request as request_module
+from inspector.protocol.server_requests.request import RequestEnd
+from inspector.protocol.server_requests.sampling import SamplingRequest, read_sampling
 from tests.unit.engine.inbox.inbox_stage import (
     ACCEPT,
     ASK,
@@ -148,7 +154,7 @@ async def test_slow_rule_answers_a_visible_request(stage: InboxStage, rules: Rul
     assert len(stage.inbox.inbox_requests()) == 1
     rules.may_respond.set()
     assert (await peer.next())["result"] == SAMPLED
-    assert (await stage.ended()).end is InboxRequestEnd.ANSWERED
+    assert (await stage.ended()).end is RequestEnd.ANSWERED
 
 
 async def test_rule_is_cancelled_when_no_reply_is_needed_any_more(stage: InboxStage, rules: Rules) -> None:
@@ -159,4 +165,23 @@ async def test_rule_is_cancelled_when_no_reply_is_needed_any_more(stage: InboxSt
     peer.wire.show_message(method="notifications/cancelled", params={"requestId": "q"})
     await settle()
     assert rules.was_cancelled
-    assert (await stage.ended()).end is InboxRequestEnd.WITHDRAWN
+    assert (await stage.ended()).end is RequestEnd.WITHDRAWN
+
+
+async def test_server_request_is_parsed_once_on_its_way_to_the_rules(
+    stage: InboxStage, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    parsed: list[JSONObject] = []
+
+    def read(params: JSONObject) -> SamplingRequest:
+        parsed.append(params)
+        return read_sampling(params)
+
+    monkeypatch.setattr(request_module, "read_sampling", read)
+    stage.inbox.rules = rules = ReplyRules()
+    await rules.save([ReplyRule("e", "Parrot", RuleKind.ECHO, is_on=True)])
+    peer = await stage.connect()
+    peer.ask("sampling/createMessage", SAMPLE)
+    assert "result" in await peer.next()
+    assert (await rules.attempt((await rules.rules())[0])).reply is not None
+    assert parsed == [SAMPLE]

@@ -9,9 +9,10 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONObject
-from inspector.engine.inbox.views import InboxRequestEnd, Reply
+from inspector.engine.inbox.views import Reply
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.revisions import R3, R5
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.helpers.fakes import LoopTime
 from tests.unit.engine.inbox.inbox_stage import CANCEL, CONSENT, DECLINE, DONE, PAGE, InboxStage, Peer, settle
 
@@ -44,7 +45,7 @@ async def test_consent_is_sent_immediately_and_the_request_stays_until_completio
     with pytest.raises(UserError, match="already has a reply"):
         stage.reply(inbox_request, DECLINE)
     complete(peer, "e1")
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
     complete(peer, "e1")
     assert peer.wire.sends_nothing()
 
@@ -55,7 +56,7 @@ async def test_without_consent_completion_is_not_awaited(stage: InboxStage, resp
     peer.ask("elicitation/create", PAGE)
     stage.reply(await stage.inbox_request(), response)
     assert (await peer.next())["result"] == response
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
 
 
 async def test_completion_before_consent_is_not_awaited(stage: InboxStage) -> None:
@@ -65,7 +66,7 @@ async def test_completion_before_consent_is_not_awaited(stage: InboxStage) -> No
     complete(peer, "e1")
     assert len(stage.inbox.inbox_requests()) == 1
     stage.reply(inbox_request, CONSENT)
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
 
 
 async def test_request_awaiting_completion_can_be_dismissed_or_marked_done(stage: InboxStage) -> None:
@@ -78,7 +79,7 @@ async def test_request_awaiting_completion_can_be_dismissed_or_marked_done(stage
         stage.reply(inbox_request, CONSENT)
         await peer.next()
         act(inbox_request.id)
-        assert await stage.end() == (InboxRequestEnd.ANSWERED, note)
+        assert await stage.end() == (RequestEnd.ANSWERED, note)
 
 
 async def test_request_awaiting_completion_closes_with_its_server_and_no_other(stage: InboxStage) -> None:
@@ -91,7 +92,7 @@ async def test_request_awaiting_completion_closes_with_its_server_and_no_other(s
     await settle()
     assert [inbox_request.server for inbox_request in stage.inbox.inbox_requests()] == ["two"]
     (gone,) = stage.inbox.past()
-    assert (gone.end, gone.note) == (InboxRequestEnd.SERVER_GONE, "The server exited with code 9.")
+    assert (gone.end, gone.note) == (RequestEnd.SERVER_GONE, "The server exited with code 9.")
     complete(two, "e1")
     await stage.ended()
 
@@ -102,7 +103,7 @@ async def test_without_an_id_there_is_nothing_to_wait_for(stage: InboxStage) -> 
     inbox_request = await stage.inbox_request()
     assert inbox_request.input_requests[0].notes != ()
     stage.reply(inbox_request, CONSENT)
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
 
 
 async def test_stateless_call_is_repeated_immediately(stage: InboxStage) -> None:
@@ -112,7 +113,7 @@ async def test_stateless_call_is_repeated_immediately(stage: InboxStage) -> None
     stage.reply(await stage.inbox_request(), CONSENT, "page")
     assert (await peer.reply(**DONE))["params"]["inputResponses"] == {"page": CONSENT}
     assert (await call).kind is OutcomeKind.RESULT
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
 
 
 async def test_request_is_retried_when_all_url_elicitations_are_complete(stage: InboxStage) -> None:
@@ -141,7 +142,7 @@ async def test_request_is_retried_when_all_url_elicitations_are_complete(stage: 
     assert second["id"] != first["id"]
     assert second["params"] == first["params"]
     assert (await call).kind is OutcomeKind.RESULT
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
 
 
 async def test_user_may_mark_the_url_elicitation_as_done(stage: InboxStage) -> None:
@@ -166,7 +167,7 @@ async def test_declining_returns_the_original_error(stage: InboxStage, response:
     assert (outcome.kind, outcome.summary) == (OutcomeKind.RPC_ERROR, "-32042 (URL elicitation required): no")
     assert b'"elicitationId"' in outcome.response
     assert peer.wire.sends_nothing()
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, "")
+    assert await stage.end() == (RequestEnd.ANSWERED, "")
 
 
 async def test_dismissing_the_request_returns_the_error_too(stage: InboxStage) -> None:
@@ -177,7 +178,7 @@ async def test_dismissing_the_request_returns_the_error_too(stage: InboxStage) -
     stage.reply(inbox_request, CONSENT, "e1")
     stage.inbox.dismiss(inbox_request.id)
     assert (await call).kind is OutcomeKind.RPC_ERROR
-    assert await stage.end() == (InboxRequestEnd.ANSWERED, NO_NOTICE)
+    assert await stage.end() == (RequestEnd.ANSWERED, NO_NOTICE)
 
 
 async def test_any_request_may_require_url_elicitation(stage: InboxStage) -> None:
@@ -199,13 +200,13 @@ async def test_cancelling_the_call_or_losing_the_server_closes_the_request(stage
     stage.reply(await stage.inbox_request(), CONSENT, "e1")
     call.cancel()
     await asyncio.wait([call])
-    assert await stage.end() == (InboxRequestEnd.CALL_ENDED, "")
+    assert await stage.end() == (RequestEnd.CALL_ENDED, "")
     call = stage.call()
     await peer.refuse(REQUIRED, {"elicitations": [PAGE]})
     await stage.inbox_request()
     peer.wire.end()
     assert (await call).is_lost
-    assert (await stage.ended()).end is InboxRequestEnd.SERVER_GONE
+    assert (await stage.ended()).end is RequestEnd.SERVER_GONE
 
 
 async def test_inbox_timeout_ends_with_the_consent(stage: InboxStage) -> None:
@@ -233,7 +234,7 @@ async def test_late_reply_returns_the_error(stage: InboxStage) -> None:
     await stage.inbox_request()
     await time.advance(31)
     assert (await call).kind is OutcomeKind.RPC_ERROR
-    assert await stage.end() == (InboxRequestEnd.TIMED_OUT, "")
+    assert await stage.end() == (RequestEnd.TIMED_OUT, "")
 
 
 @pytest.mark.parametrize(

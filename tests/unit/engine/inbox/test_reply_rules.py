@@ -16,7 +16,7 @@ from inspector.config.reply_rules import Endpoint, ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import CANNED_MODEL, ECHO_MODEL, ReplyRules, RuleInput
 from inspector.engine.inbox.views import Reply, RequestItem
 from inspector.protocol.revisions import R4, R5, Revision
-from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING
+from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING, server_request_of
 from tests.helpers.fakes import FakeClock
 from tests.helpers.httpfaults import FaultServer
 from tests.unit.engine.inbox.chat_endpoint_stage import COMPLETION, description
@@ -31,7 +31,7 @@ def canned(response: JSON, filter: str = "", name: str = "Canned", **more: Any) 
 
 
 def input_request(method: str = SAMPLING, params: JSONObject | None = None) -> RequestItem:
-    return RequestItem("", method, sampling() if params is None else params)
+    return RequestItem("", server_request_of(method, sampling() if params is None else params))
 
 
 FORM = input_request(ELICITATION, form(name={"type": "string"}))

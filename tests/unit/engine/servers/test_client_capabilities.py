@@ -17,12 +17,12 @@ from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.engine import Engine
 from inspector.engine.inbox.inbox import Inbox
-from inspector.engine.inbox.views import InboxRequestEnd
 from inspector.engine.server_view import ClientSide
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.handshake import CLIENT_CAPABILITIES_KEY
 from inspector.protocol.revisions import R1, R3, R4, R5, Revision
+from inspector.protocol.server_requests.request import RequestEnd
 from tests.helpers.fakes import INITIALIZED
 from tests.unit.engine.inbox.inbox_stage import ACCEPT, ASK, DONE, SAMPLE, InboxStage, Peer, settle
 
@@ -80,7 +80,7 @@ async def test_session_declares_once_and_a_change_needs_a_reconnect(
     assert (ours(stage).sent, ours(stage).differs) == (QUIET.capabilities(revision), False)
     peer.ask("sampling/createMessage", SAMPLE)
     assert (await peer.next())["error"]["code"] == -32601
-    assert stage.seen[-1].end is InboxRequestEnd.REFUSED
+    assert stage.seen[-1].end is RequestEnd.REFUSED
 
 
 async def test_stateless_change_is_declared_with_the_next_request(stage: InboxStage) -> None:
@@ -143,7 +143,7 @@ async def test_undeclared_request_is_rejected_with_the_protocol_error(
     peer = await stage.connect(R4, capabilities=declared.members)
     peer.ask(method, params)
     assert (await peer.next())["error"]["code"] == code
-    assert stage.seen[-1].end is InboxRequestEnd.REFUSED
+    assert stage.seen[-1].end is RequestEnd.REFUSED
 
 
 async def test_per_call_capabilities_may_differ(stage: InboxStage) -> None:

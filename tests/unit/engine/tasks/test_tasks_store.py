@@ -14,8 +14,9 @@ from inspector.engine.tasks.views import TaskOrigin, TrackingState
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.jsonrpc import RpcError, read
 from inspector.protocol.revisions import R4, R5, Revision
+from inspector.protocol.server_requests.request import RequestEnd
 from inspector.protocol.tasks import TaskStatus
-from inspector.session.server_requests import ServerRequest, ServerRequestEnd
+from inspector.session.server_requests import ServerRequest
 from tests.unit.engine.tasks.task_stage import OUTCOME, STREAM, TaskDesk, state, task_harness
 
 ASK: JSONObject = {
@@ -576,13 +577,13 @@ async def test_user_time_is_counted_separately(monkeypatch: pytest.MonkeyPatch, 
 async def test_undeclared_request_is_shown_as_rejected(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    ended: list[tuple[ServerRequestEnd, str, str]] = []
+    ended: list[tuple[RequestEnd, str, str]] = []
 
     class RecordingResponder:
         async def respond(self, server_request: ServerRequest) -> Mapping[str, JSONObject]:
             raise AssertionError("the user must not be asked")
 
-        def ended(self, server_request: ServerRequest, end: ServerRequestEnd, why: str) -> None:
+        def ended(self, server_request: ServerRequest, end: RequestEnd, why: str) -> None:
             ended.append((end, server_request.task_id, why))
 
         def noted(self, server_request: ServerRequest, text: str) -> None:
@@ -597,4 +598,4 @@ async def test_undeclared_request_is_shown_as_rejected(
         await harness.poll("input_required", inputRequests={"k": ASK})
         await calling
         why = "it requests elicitation/create, but the request did not declare elicitation"
-        assert ended == [(ServerRequestEnd.REFUSED, "t", why)]
+        assert ended == [(RequestEnd.REFUSED, "t", why)]

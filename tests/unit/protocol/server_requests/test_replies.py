@@ -41,7 +41,7 @@ def test_replies_are_written_as_specified() -> None:
 
 @pytest.mark.parametrize("revision", REVISIONS)
 def test_plain_sampling_reply_is_valid_in_every_version(revision: Revision) -> None:
-    requested = read_server_request(SAMPLING, sampling(), revision)
+    requested = read_server_request(SAMPLING, sampling())
     assert (
         reply_problems(
             requested, sampling_reply("assistant", replies.text_block("Hi"), "m", "endTurn"), revision
@@ -51,7 +51,7 @@ def test_plain_sampling_reply_is_valid_in_every_version(revision: Revision) -> N
 
 
 def test_reply_with_a_tool_use_is_valid_where_there_are_tools() -> None:
-    requested = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}), R4)
+    requested = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}))
     assert reply_problems(requested, sampling_reply("assistant", [text(), use()], "m", "toolUse"), R4) == ()
 
 
@@ -93,23 +93,23 @@ def test_reply_with_a_tool_use_is_valid_where_there_are_tools() -> None:
     ],
 )
 def test_errors_in_a_sampling_reply_are_reported(result: JSONObject, reported: str) -> None:
-    (problem,) = reply_problems(read_server_request(SAMPLING, sampling(tools=TOOLS), R4), result, R4)
+    (problem,) = reply_problems(read_server_request(SAMPLING, sampling(tools=TOOLS)), result, R4)
     assert problem.startswith(reported)
 
 
 def test_tool_choice_of_the_server_is_respected() -> None:
-    none = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "none"}), R4)
+    none = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "none"}))
     assert reply_problems(none, sampling_reply("assistant", use(), "m", "toolUse"), R4) == (
         "The server does not allow tool use (“toolChoice”: none).",
     )
-    required = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}), R4)
+    required = read_server_request(SAMPLING, sampling(tools=TOOLS, toolChoice={"mode": "required"}))
     assert reply_problems(required, sampling_reply("assistant", text(), "m"), R4) == (
         "The server requires tool use (“toolChoice”: required).",
     )
 
 
 def test_lists_and_tools_in_a_reply_need_a_later_version() -> None:
-    requested = read_server_request(SAMPLING, sampling(tools=TOOLS), R3)
+    requested = read_server_request(SAMPLING, sampling(tools=TOOLS))
     assert reply_problems(requested, sampling_reply("assistant", [text(), use()], "m", "toolUse"), R3) == (
         "Arrays of content were added in 2025-11-25; this is 2025-06-18.",
         "Content block 2 has the type “tool_use”, which was added in 2025-11-25; this is 2025-06-18.",
@@ -154,7 +154,7 @@ FIELDS: dict[str, JSON] = {
     ],
 )
 def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
-    assert reply_problems(read_server_request(ELICITATION, form(**FIELDS), R4), form_reply(content), R4) == ()
+    assert reply_problems(read_server_request(ELICITATION, form(**FIELDS)), form_reply(content), R4) == ()
 
 
 @pytest.mark.parametrize(
@@ -187,7 +187,7 @@ def test_valid_form_reply_has_no_errors(content: JSONObject) -> None:
     ],
 )
 def test_invalid_field_value_is_named(name: str, value: JSON, reported: str) -> None:
-    requested = read_server_request(ELICITATION, form(**FIELDS), R4)
+    requested = read_server_request(ELICITATION, form(**FIELDS))
     assert reply_problems(requested, form_reply({name: value}), R4) == (f"“{name}” {reported}.",)
 
 
@@ -204,20 +204,18 @@ def test_invalid_field_value_is_named(name: str, value: JSON, reported: str) -> 
     ],
 )
 def test_errors_in_a_form_reply_are_reported(result: JSONObject, reported: tuple[str, ...]) -> None:
-    assert (
-        reply_problems(read_server_request(ELICITATION, form("text", **FIELDS), R5), result, R5) == reported
-    )
+    assert reply_problems(read_server_request(ELICITATION, form("text", **FIELDS)), result, R5) == reported
 
 
 def test_lists_in_a_form_need_a_later_version() -> None:
-    requested = read_server_request(ELICITATION, form(**FIELDS), R3)
+    requested = read_server_request(ELICITATION, form(**FIELDS))
     assert reply_problems(requested, form_reply({"some": ["a"]}), R3) == (
         "“some” is an array, which is not allowed in a form reply in 2025-06-18.",
     )
 
 
 def test_url_elicitation_reply_has_an_action_and_nothing_else() -> None:
-    requested = read_server_request(ELICITATION, page(), R5)
+    requested = read_server_request(ELICITATION, page())
     for result in (url_reply(), decline_reply(), cancel_reply()):
         assert reply_problems(requested, result, R5) == ()
     assert reply_problems(requested, form_reply({}), R5) == (
@@ -226,7 +224,7 @@ def test_url_elicitation_reply_has_an_action_and_nothing_else() -> None:
 
 
 def test_roots_are_file_uris() -> None:
-    requested = read_server_request(ROOTS, None, R4)
+    requested = read_server_request(ROOTS, None)
     assert (
         reply_problems(requested, roots_reply([{"uri": "file:///a", "name": "A"}, {"uri": "FILE:///b"}]), R4)
         == ()

@@ -46,7 +46,7 @@ def test_any_json_is_a_request_with_findings_or_a_value_error(
 ) -> None:
     for revision in REVISIONS:
         try:
-            requested = read_server_request(method, params, revision)
+            requested = read_server_request(method, params)
         except ValueError:
             continue
         assert requested.source == (params or {})
@@ -74,7 +74,7 @@ def test_sampling_request_is_read_completely() -> None:
         tools=[{"name": "add", "inputSchema": {"type": "object"}}],
         toolChoice={"mode": "required"},
     )
-    requested = read_server_request(SAMPLING, params, R4)
+    requested = read_server_request(SAMPLING, params)
     assert isinstance(requested, SamplingRequest)
     assert [(one.role, len(one.blocks), one.is_list) for one in requested.messages] == [
         ("user", 2, True),
@@ -102,7 +102,7 @@ def test_sampling_request_is_read_completely() -> None:
 
 
 def test_absent_members_are_distinguished_from_given_ones() -> None:
-    requested = read_server_request(SAMPLING, {"messages": [message("user", text())], "maxTokens": 64.0}, R1)
+    requested = read_server_request(SAMPLING, {"messages": [message("user", text())], "maxTokens": 64.0})
     assert isinstance(requested, SamplingRequest)
     assert (requested.max_tokens, requested.temperature, requested.metadata, requested.has_tools) == (
         64,
@@ -130,11 +130,11 @@ def test_absent_members_are_distinguished_from_given_ones() -> None:
 )
 def test_sampling_without_usable_messages_cannot_be_answered(params: JSON, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
-        read_server_request(SAMPLING, params, R4)
+        read_server_request(SAMPLING, params)
 
 
 def remarks_on_sampling(params: JSONObject, revision: Revision = R4) -> tuple[str, ...]:
-    return notes(read_server_request(SAMPLING, params, revision), revision)
+    return notes(read_server_request(SAMPLING, params), revision)
 
 
 @pytest.mark.parametrize(
@@ -228,13 +228,13 @@ def test_features_of_a_later_version_are_read_and_reported() -> None:
 def test_million_violations_give_a_few_findings() -> None:
     assert len(remarks_on_sampling({"messages": [message("user", use(str(n))) for n in range(3_000)]})) == 20
     fields: dict[str, JSON] = {f"f{number}": {"type": "object"} for number in range(5_000)}
-    found = notes(read_server_request(ELICITATION, form(**fields), R4), R4)
+    found = notes(read_server_request(ELICITATION, form(**fields)), R4)
     assert found == ("Fields “f0”, “f1”, “f2” and 4,997 more: nested; a form only allows primitive fields.",)
 
 
 def test_form_is_read_with_its_original_schema() -> None:
     params = form("name", name={"type": "string"}, tags=SEVERAL, deep={"type": "object"})
-    requested = read_server_request(ELICITATION, params, R4)
+    requested = read_server_request(ELICITATION, params)
     assert isinstance(requested, FormElicitation)
     assert (requested.message, requested.required, requested.schema) == (
         "Who are you?",
@@ -242,11 +242,11 @@ def test_form_is_read_with_its_original_schema() -> None:
         params["requestedSchema"],
     )
     assert [field.name for field in requested.fields()] == ["name", "tags"]
-    assert read_server_request(ELICITATION, params | {"mode": "form"}, R4).source["mode"] == "form"
+    assert read_server_request(ELICITATION, params | {"mode": "form"}).source["mode"] == "form"
 
 
 def test_url_elicitation_is_read_with_its_id() -> None:
-    requested = read_server_request(ELICITATION, page(elicitationId="e1"), R4)
+    requested = read_server_request(ELICITATION, page(elicitationId="e1"))
     assert isinstance(requested, UrlElicitation)
     assert (requested.message, requested.url, requested.elicitation_id) == (
         *("Please log in", "https://example.com/consent", "e1"),
@@ -269,7 +269,7 @@ def test_url_elicitation_is_read_with_its_id() -> None:
 )
 def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reason: str) -> None:
     with pytest.raises(ValueError, match=re.escape(reason)):
-        read_server_request(ELICITATION, params, R4)
+        read_server_request(ELICITATION, params)
 
 
 @pytest.mark.parametrize(
@@ -310,7 +310,7 @@ def test_elicitation_without_a_form_or_url_cannot_be_answered(params: JSON, reas
 def test_a_field_that_breaks_a_rule_is_named_with_the_rule(
     field: JSON, revision: Revision, reported: str
 ) -> None:
-    (note,) = notes(read_server_request(ELICITATION, form(odd=field), revision), revision)
+    (note,) = notes(read_server_request(ELICITATION, form(odd=field)), revision)
     assert note.startswith(f"Field “odd”: {reported}")
 
 
@@ -328,17 +328,17 @@ def test_every_field_type_of_the_spec_is_fine(revision: Revision) -> None:
         several={**SEVERAL, "minItems": 1, "default": ["a"]} if isinstance(SEVERAL, dict) else None,
         titles={"type": "array", "items": {"anyOf": [{"const": "a", "title": "A"}]}},
     )
-    assert notes(read_server_request(ELICITATION, params, revision), revision) == ()
+    assert notes(read_server_request(ELICITATION, params), revision) == ()
 
 
 def test_first_form_version_allows_enum_names_and_boolean_defaults() -> None:
     params = form(plan=NAMED, yes={"type": "boolean", "default": False})
-    assert notes(read_server_request(ELICITATION, params, R3), R3) == ()
+    assert notes(read_server_request(ELICITATION, params), R3) == ()
 
 
 def test_incomplete_form_has_findings() -> None:
     params: JSONObject = {"requestedSchema": {"required": ["z"]}}
-    assert notes(read_server_request(ELICITATION, params, R2), R2) == (
+    assert notes(read_server_request(ELICITATION, params), R2) == (
         "“message” is missing; it must say what this is for.",
         "Elicitation was added in 2025-06-18; this is 2025-03-26.",
         "The form schema has no “type”; it must be object.",
@@ -360,20 +360,20 @@ def test_incomplete_form_has_findings() -> None:
 def test_url_elicitation_that_breaks_a_rule_has_findings(
     params: JSONObject, revision: Revision, reported: str
 ) -> None:
-    (note,) = notes(read_server_request(ELICITATION, params, revision), revision)
+    (note,) = notes(read_server_request(ELICITATION, params), revision)
     assert note.startswith(reported)
 
 
 @pytest.mark.parametrize("params", [None, {}, {"_meta": {}}])
 def test_roots_request_may_have_params_or_none(params: JSON) -> None:
-    requested = read_server_request(ROOTS, params, R1)
+    requested = read_server_request(ROOTS, params)
     assert isinstance(requested, RootsRequest)
     assert notes(requested, R5) == ()
 
 
 def test_other_methods_are_not_user_facing_requests() -> None:
     with pytest.raises(ValueError, match="“tools/call” is not a supported server request"):
-        read_server_request("tools/call", {}, R4)
+        read_server_request("tools/call", {})
 
 
 def test_server_text_is_short_and_plain_in_a_finding() -> None:
