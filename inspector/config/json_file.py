@@ -28,7 +28,7 @@ from pathlib import Path
 from inspector.base.atomic_file import replace_file
 from inspector.base.errors import ConfigError
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, read_number, to_wire
+from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, exact_decoder, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
 
@@ -256,12 +256,6 @@ def write_exactly(value: JSON) -> str:
     return reindent(to_wire(value).decode())
 
 
-def _number(text: str) -> int | float:
-    number = read_number(text)
-    assert number is not None  # the decoder has already matched the grammar
-    return number
-
-
 def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     members = dict(pairs)
     if len(members) < len(pairs):  # writing it back would lose one of them
@@ -270,8 +264,7 @@ def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     return members
 
 
-_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number, object_pairs_hook=_object)
-_TOLERANT_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number)
+_DECODER, _TOLERANT_DECODER = exact_decoder(object_pairs_hook=_object), exact_decoder()
 
 
 _MAX_STEM_BYTES = 80  # UTF-8; file systems allow 255, and suffixes and numbers are added

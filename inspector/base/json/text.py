@@ -11,7 +11,7 @@ import re
 from collections import Counter
 from typing import NoReturn
 
-from inspector.base.json.values import JSON, JSONObject, check_depth, read_number, write_number
+from inspector.base.json.values import JSON, JSONObject, check_depth, exact_decoder, write_number
 
 # Characters that a text widget would drop, or that would make the text look different.
 _ESCAPED = re.compile(
@@ -107,12 +107,6 @@ def _scalar(value: JSON) -> str:
     return json.dumps(value)  # null, true, false, [] or {}
 
 
-def _number(text: str) -> int | float:
-    number = read_number(text)
-    assert number is not None  # the decoder has already matched the grammar
-    return number
-
-
 def _object(pairs: list[tuple[str, JSON]]) -> JSONObject:
     members = dict(pairs)
     if len(members) < len(pairs):
@@ -129,6 +123,4 @@ def _message(decoder_message: str) -> str:
     return _MESSAGES.get(decoder_message, decoder_message[:1].lower() + decoder_message[1:])
 
 
-_DECODER = json.JSONDecoder(
-    parse_int=_number, parse_float=_number, parse_constant=_reject_constant, object_pairs_hook=_object
-)
+_DECODER = exact_decoder(parse_constant=_reject_constant, object_pairs_hook=_object)

@@ -206,8 +206,13 @@ def write_number(number: int | float) -> str:
         return str(Decimal(number))
 
 
+def exact_decoder(**hooks: Any) -> json.JSONDecoder:
+    """Return a decoder that keeps the spelling of numbers; `hooks` are those of `json.JSONDecoder`."""
+    return json.JSONDecoder(parse_int=read_number, parse_float=read_number, **hooks)
+
+
 _decode_long_integers = json.JSONDecoder(parse_int=read_number).decode
-_decode_exactly = json.JSONDecoder(parse_int=read_number, parse_float=read_number).decode
+_decode_exactly = exact_decoder().decode
 _FRACTION = re.compile(rb"[0-9][.eE][0-9+-]")
 
 

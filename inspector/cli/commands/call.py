@@ -18,7 +18,7 @@ from collections.abc import Iterator, Sequence
 
 from inspector.base.errors import ConfigError, RemoteProtocolError, UserError
 from inspector.base.json.text import JSONTextError, read, same, write
-from inspector.base.json.values import JSON, JSONObject, read_number, shorten
+from inspector.base.json.values import JSON, JSONObject, exact_decoder, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
 from inspector.cli import output
@@ -179,7 +179,7 @@ def _report(tool: str, outcome: CallOutcome, result: JSONObject, check: OutputCh
 def read_result(response: bytes) -> JSONObject:
     """Parse the result, with numbers spelled as sent. Raises RpcError, RemoteProtocolError."""
     try:
-        body = _DECODER.decode(response.decode(errors="replace"))
+        body = exact_decoder().decode(response.decode(errors="replace"))
     except (json.JSONDecodeError, RecursionError) as exc:
         reason = "it is nested too deeply" if isinstance(exc, RecursionError) else str(exc)
         raise RemoteProtocolError(f"could not parse the response: {reason}") from exc
@@ -256,15 +256,6 @@ def _size(data: JSON) -> str:
         return size(len(base64.b64decode(data, validate=True)))
     except (binascii.Error, ValueError):
         return "invalid base64 data"
-
-
-def _number(text: str) -> int | float:
-    number = read_number(text)
-    assert number is not None  # the decoder has already matched the grammar
-    return number
-
-
-_DECODER = json.JSONDecoder(parse_int=_number, parse_float=_number)
 
 
 class ProgressLine:

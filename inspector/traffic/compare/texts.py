@@ -12,7 +12,7 @@ import pickle
 from dataclasses import replace
 
 from inspector.base.json.scanner import reindent
-from inspector.base.json.values import JSON, JSONError, read_number
+from inspector.base.json.values import JSON, exact_decoder
 from inspector.base.units import size
 from inspector.traffic.compare.alignment import Effort
 from inspector.traffic.compare.diff import (
@@ -132,21 +132,12 @@ class _Read:
         return laid_out.split("\n")
 
     def _decoder(self) -> json.JSONDecoder:
-        return json.JSONDecoder(
-            parse_float=_number, parse_int=_number, object_pairs_hook=self._object, strict=False
-        )
+        return exact_decoder(object_pairs_hook=self._object, strict=False)
 
     def _object(self, pairs: list[tuple[str, JSON]]) -> JSON:
         members = dict(pairs)
         self.repeats = self.repeats or len(members) < len(pairs)
         return members
-
-
-def _number(text: str) -> int | float:
-    number = read_number(text)
-    if number is None:
-        raise JSONError(f"{text!r} is not a number")
-    return number
 
 
 def _is_deeper(value: JSON, limit: int) -> bool:
