@@ -64,7 +64,9 @@ class Recorder:
         self._subject = subject
         self._operations = OperationLinker(log)
         self.http = HttpRecorder(log, self._server, self._operations, subject)
-        # Rows of pending requests, by direction.
+        # Rows of pending requests, by direction. Not those of `protocol.connection`: rows are also paired in
+        # imported captures, which have no connection, and where the connection refuses a message (an echoed
+        # request, a flawed response, an id used twice, a reply that the user wrote).
         self._open: dict[Direction, Correlator[int]] = {}
         self.new_conversation()
 

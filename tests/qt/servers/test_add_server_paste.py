@@ -243,6 +243,14 @@ def test_unreadable_entry_cannot_be_added(lens: Lens) -> None:
     dialog.close()
 
 
+def test_error_of_an_entry_starts_with_its_line(lens: Lens) -> None:
+    text = '{"mcpServers": {\n"one": {"command": "x", "env": {"online": [5]}},\n"two": {"command": "x"}}}'
+    dialog = lens.window.add_commands.open(text)
+    lens.until(lambda: len(dialog.list.servers) == 2)
+    assert "Line 2: env.online" in visible_text(dialog.list.servers[0])
+    dialog.close()
+
+
 def test_hostile_text_stays_plain_and_visible_and_does_not_stretch_the_dialog(
     style_sheet: None, lens: Lens
 ) -> None:

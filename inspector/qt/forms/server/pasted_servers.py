@@ -276,7 +276,7 @@ class PastedServer(QWidget):
         inside = QWidget()
         column = vbox(inside)
         if found.problem:
-            position = f"Line {found.line}: " if found.line and "line" not in found.problem else ""
+            position = f"Line {found.line}: " if found.line else ""
             text = f"{position}{visible(found.problem)}"
             column.addWidget(PlainLabel(self._theme, text, tone="error", wrap=True, selectable=True))
         if found.entry is not None:
