@@ -88,7 +88,7 @@ from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
 
-_MAX_CHECKED = 256 * 1024  # bytes of a response that is parsed only to check it
+_MAX_PARSED = 256 * 1024  # bytes of a response that is parsed here; a larger one by whoever needs it
 # Seconds that pending notifications get on close: over HTTP each one takes a separate exchange.
 _NOTIFICATION_GRACE = 0.5
 # Seconds that the HTTP exchange of a cancelled request stays open.
@@ -340,11 +340,13 @@ class Conversation:
         self.pending.failed(event.request, error)
 
     def _on_response(self, event: ResponseReceived, row: int) -> None:
-        request = event.request
+        request, response = event.request, event.response
+        if response.parsed is None and len(response.raw) <= _MAX_PARSED and not _is_list(request.method):
+            response = with_parsed_body(response)
         if request.method == LISTEN:
-            self._change_streams.responded(request, event.response)
-        self.pending.responded(request, event.response, row)
-        self.check(request.method, event.response, row)
+            self._change_streams.responded(request, response)
+        self.pending.responded(request, response, row)
+        self.check(request.method, response, row)
 
     def check(self, method: str, message: Message, row: int) -> None:
         """Report what clients built with the official SDKs would reject.
@@ -352,11 +354,10 @@ class Conversation:
         A large list page is checked when it is parsed, by `pagination`.
         """
         body = message.parsed
-        if body is None and (len(message.raw) > _MAX_CHECKED or method.endswith("/list")):
-            if row >= 0 and not method.endswith("/list") and may_have_constants(message.raw):
+        if body is None:
+            if row >= 0 and not _is_list(method) and may_have_constants(message.raw):
                 self._tasks.spawn("check numbers", self._check_numbers(message.raw, row))
-            return
-        if message.kind is not Kind.BATCH and row >= 0:
+        elif message.kind is not Kind.BATCH and row >= 0:
             for finding in message_findings(method, message.raw, body, self.connection.dialect.revision):
                 self.recorder.add_finding(row, finding)
 
@@ -441,6 +442,10 @@ class Conversation:
         method, subject = ("", "") if operation is None else self.recorder.method_and_subject(operation)
         revision = self.connection.dialect.revision
         return ServerRequest(input_requests, revision, row, operation, method, subject)
+
+
+def _is_list(method: str) -> bool:
+    return method.endswith("/list")
 
 
 def _do_nothing() -> None:

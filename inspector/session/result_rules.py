@@ -14,7 +14,7 @@ from collections import Counter
 from collections.abc import Callable, Iterable, Iterator
 from itertools import islice
 
-from inspector.base.json.values import JSON, JSONError, JSONObject, compact, parse, quote_value
+from inspector.base.json.values import JSON, JSONObject, compact, quote_value
 from inspector.protocol.jsonrpc import constant_problem
 from inspector.protocol.revisions import R5, Era, Revision
 
@@ -308,16 +308,8 @@ def _repeated_key(raw: bytes) -> str:
     return f"the key {quote_value(repeated[0])} occurs more than once in an object" if repeated else ""
 
 
-def message_findings(method: str, raw: bytes, body: JSONObject | None, revision: Revision) -> list[str]:
-    """Return the findings about a response, given its request's method; `body` is None if not parsed."""
-    if body is None:
-        try:
-            value = parse(raw.decode())
-        except (JSONError, UnicodeDecodeError):
-            return []  # reported when the message is read
-        if not isinstance(value, dict):
-            return []
-        body = value
+def message_findings(method: str, raw: bytes, body: JSONObject, revision: Revision) -> list[str]:
+    """Return the findings about a response, given its request's method."""
     found = text_findings(raw, body)
     result = body.get("result")
     return found + result_findings(method, result, revision) if type(result) is dict else found

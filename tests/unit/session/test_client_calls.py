@@ -9,11 +9,13 @@ from typing import Any
 import pytest
 
 from inspector.base.errors import CapabilityMissing, RemoteProtocolError, RequestTimedOut
-from inspector.base.json.values import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject, parse
+from inspector.protocol import jsonrpc
 from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
 from inspector.protocol.types import CacheHints
+from inspector.session import result_rules
 from inspector.session.client import Client, ToolCall
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime
@@ -414,3 +416,24 @@ async def test_unreadable_task_is_a_server_error() -> None:
         await stage.reply(taskId="t", status="dreaming")
         with pytest.raises(RemoteProtocolError, match=r"could not parse the task.*dreaming"):
             await pending
+
+
+async def test_result_of_100_kilobytes_is_parsed_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    parsed: list[int] = []
+
+    def parse_counted(text: str) -> JSON:
+        if len(text) > 1_000:  # not the scalars of the envelope
+            parsed.append(len(text))
+        return parse(text)
+
+    async with connected(R5, offered={"tools": {}}) as stage:
+        call = stage.start(stage.client.call_tool(ToolCall("x")))
+        request = await stage.next()
+        for module in (jsonrpc, result_rules):
+            monkeypatch.setattr(module, "parse", parse_counted, raising=False)
+        text = 'a "task" ' * 10_000  # a result that may be a task is looked at
+        content: list[JSON] = [{"type": "text", "text": text}, {"task": 1}]
+        stage.wire.show_message(id=request["id"], result={"content": content, "resultType": "complete"})
+        done = await call
+        assert done.exchange.response.result["content"] == content
+    assert len(parsed) == 1

@@ -351,7 +351,8 @@ async def test_big_result_is_returned_verbatim() -> None:
     async with connected(offered=OFFERED) as stage:
         call = stage.start(stage.client.call_tool(ToolCall("greet")))
         request = await stage.next()
-        raw = big(b"").raw.replace(b'"id":1,', b'"id":%s,' % str(request["id"]).encode())
+        more = b',"more":"%s"' % (b"x" * 256 * 1024)
+        raw = big(more).raw.replace(b'"id":1,', b'"id":%s,' % str(request["id"]).encode())
         stage.wire.send_frames(raw)
         response = (await call).exchange.response
     assert response.raw == raw

@@ -9,9 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from inspector.base.json.values import JSON, JSONObject
-from inspector.protocol.jsonrpc import Kind, read
+from inspector.protocol.jsonrpc import Kind, Message, read
 from inspector.protocol.revisions import R1, R2, R3, R4, R5, Revision
 from inspector.session.result_rules import MAX_FINDINGS, message_findings, result_findings, text_findings
+from inspector.session.server_requests import with_parsed_body
 
 SCHEMA: JSONObject = {
     "$schema": "https://json-schema.org/draft/2020-12/schema",
@@ -239,7 +240,8 @@ def test_only_a_few_findings_are_reported_for_one_message() -> None:
 def findings_of(raw: bytes, method: str = "tools/call") -> list[str]:
     message = read(raw)
     assert message.kind is Kind.RESULT
-    return message_findings(method, raw, message.parsed, R4)
+    body = with_parsed_body(message).parsed
+    return [] if body is None else message_findings(method, raw, body, R4)
 
 
 @pytest.mark.parametrize(
@@ -301,7 +303,9 @@ def test_no_value_without_violations_has_a_finding(value: JSON, indent: int | No
     st.binary(max_size=200), st.sampled_from(["tools/list", "tools/call", "prompts/get", "resources/read"])
 )
 def test_no_bytes_make_it_fail(raw: bytes, method: str) -> None:
-    message_findings(method, raw, None, R5)
+    body = with_parsed_body(Message(Kind.RESULT, raw)).parsed
+    if body is not None:
+        message_findings(method, raw, body, R5)
 
 
 @given(VALUES, st.sampled_from(["tools/list", "tools/call", "prompts/get", "resources/read", "prompts/list"]))
