@@ -16,6 +16,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.jsonrpc import RequestId
 from inspector.traffic.log import TrafficLog
@@ -100,7 +101,9 @@ async def _call(app: App, tool: str, options: argparse.Namespace) -> _Body:
     with TemporaryDirectory(prefix="lens-bench-") as folder:
         path = Path(folder, "saved.json")
         heartbeat.start()
-        outcome = await app.bridge.ask(lambda engine: engine.call_tool(SERVER, tool, options.args))
+        outcome = await app.bridge.ask(
+            lambda engine: engine.tool_caller.call(SERVER, ToolCall(tool, options.args))
+        )
         row = _response_row(log, outcome)
         body, arrived = _Body(len(outcome.response)), log.monotonic_ns(row)
         await _show_head(app, panel, row)

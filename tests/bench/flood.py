@@ -15,6 +15,7 @@ import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.traffic.captures.capture import open_capture
 from inspector.traffic.records import Direction, RecordKind
 from tests.bench.enginehost import SERVER
@@ -54,7 +55,9 @@ async def _flood(app: App, options: argparse.Namespace) -> Result:
     before = len(_notifications(log))
     heartbeat.start()
     with stopwatch() as watch:
-        outcome = await app.bridge.ask(lambda engine: engine.call_tool(SERVER, options.tool, options.args))
+        outcome = await app.bridge.ask(
+            lambda engine: engine.tool_caller.call(SERVER, ToolCall(options.tool, options.args))
+        )
     await _until_shown(app)
     heartbeat.stop()
     recorded, rss = len(_notifications(log)) - before, peak_rss_mib()

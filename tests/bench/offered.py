@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from tests.bench.enginehost import SERVER
 from tests.bench.report import Number, Result, stopwatch
 from tests.bench.windowhost import in_empty_window
@@ -74,7 +75,7 @@ class _Measuring:
             await asyncio.sleep(_REST_S)
         for tool in ("grows", "alters"):
             async with self._watched(tool):
-                await self._app.bridge.ask(lambda engine: engine.call_tool(SERVER, tool, {}))  # noqa: B023
+                await self._app.bridge.ask(lambda engine: engine.tool_caller.call(SERVER, ToolCall(tool, {})))  # noqa: B023
                 await asyncio.sleep(_REST_S)
         await self._search()
         await self._search_palette()

@@ -12,6 +12,7 @@ from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QPushButton, QTableView
 
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.drift.baseline import baseline_path, identity_of
 from inspector.engine.drift.drift import DriftView
 from inspector.protocol.drift import ChangeKind, FeatureLists, ItemChange, compare_features
@@ -118,7 +119,7 @@ def test_keeping_the_baseline_hides_the_banner_until_something_else_changes(lens
     lens.until(lambda: not strip(lens))
     (file,) = (lens.folder / "baselines").glob("*.json")
     assert json.loads(file.read_text())["lists"]["tools"] == [ECHO, grows]
-    lens.ask(lambda engine: engine.call_tool("srv", "grows", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("srv", ToolCall("grows", {})))
     lens.until(lambda: "1 tool added" in strip(lens))
 
 
@@ -126,7 +127,7 @@ def test_dialog_updates_while_it_is_open(lens: Lens) -> None:
     grows = {"name": "grows", "inputSchema": {"type": "object"}}
     connect(lens, POISONED, grows, before=[ECHO, grows])
     dialog = review(lens)
-    lens.ask(lambda engine: engine.call_tool("srv", "grows", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("srv", ToolCall("grows", {})))
     lens.until(lambda: dialog.model.rowCount() == 2)
     assert dialog.title.text() == "echo", "the selection stays"
 

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.qt.models.feature_list import FeatureListModel
 from inspector.qt.views.feature_list import FeatureList
 from tests.qt.features.feature_stage import feature_server, open_prompts, open_resources, search
@@ -134,11 +135,11 @@ def test_removed_tool_stays_in_front_and_a_changed_one_is_updated(lens: Lens) ->
     tools = [{"name": "alters"}, {"name": "keeps"}, {"name": "last", "description": "Before."}]
     panel = lens.connect(scripted(tools=tools))
     panel.choose("last")
-    lens.ask(lambda engine: engine.call_tool("scripted", "alters", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("scripted", ToolCall("alters", {})))
     lens.until(lambda: panel.change_strip.text("tools").endswith("1 changed (last)."))
     assert "Another." in visible_text(panel.call_view.head)
     assert panel.list.currentIndex().data() == "last"
-    lens.ask(lambda engine: engine.call_tool("scripted", "drops", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("scripted", ToolCall("drops", {})))
     lens.until(lambda: "1 removed (last)" in panel.change_strip.text("tools"))
     assert not panel.list.currentIndex().isValid()
     assert "last" in visible_text(panel.call_view.head), "the selected item stays"
@@ -163,7 +164,7 @@ def test_tool_list_change_is_reported_in_session_and_stateless_mode(lens: Lens, 
     if era == "2026-07-28":
         text = "notifications/subscriptions/acknowledged"
         lens.until(lambda: any(each.method == text for each in lens.records()))
-    lens.ask(lambda engine: engine.call_tool("demo", "toggle_bonus_tool", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("demo", ToolCall("toggle_bonus_tool", {})))
     lens.until(lambda: panel.model.total > before)
     lens.until(lambda: "added (" in panel.change_strip.text("tools"))
     assert panel.list.currentIndex().data() == "echo"

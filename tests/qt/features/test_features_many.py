@@ -16,6 +16,7 @@ import pytest
 from pytestqt.qtbot import QtBot
 
 from inspector.base.json.values import JSONObject
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.protocol.types import Listing, Resource, Tool
 from inspector.qt.models import feature_list, palette
 from inspector.qt.models.feature_list import FeatureListModel, Item, ToolsModel, change_slices
@@ -217,7 +218,7 @@ def test_many_tools_are_listed_changed_and_searched(lens: Lens, page: int, looke
     form = panel.call_view.arguments.form
     for tool, changes in (("grows", "1 added (new_10000)."), ("alters", "1 changed (tool_09999).")):
         looked_at.clear()
-        lens.ask(lambda engine: engine.call_tool("scripted", tool, {}))  # noqa: B023
+        lens.ask(lambda engine: engine.tool_caller.call("scripted", ToolCall(tool, {})))  # noqa: B023
         lens.until(partial(_reports, panel, changes))
         assert panel.list.currentIndex().data() == "tool_05000"
         assert panel.call_view.arguments.form is form, "the form of an unchanged tool is reused"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from inspector.config.servers.entries import HttpEntry
 from inspector.engine.calls.repetition import Observation, PollPlan
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.content import Content, ContentKind
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.models.compare.diff_rows import Column
@@ -177,7 +178,7 @@ def test_periodic_read_over_http_sees_a_change_on_a_stateless_server(
     panel = open_resources(lens, http_demo)
     read_at_interval(lens, panel, "demo://counter")
     assert panel.contents.content.text.shown_text() == "0"
-    lens.ask(lambda engine: engine.call_tool("demo", "bump_counter", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("demo", ToolCall("bump_counter", {})))
     lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
     assert panel.contents.content.text.shown_text() == "1"
     panel.periodic_read.stop()

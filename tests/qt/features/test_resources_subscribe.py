@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.qt.models.compare.diff_rows import Column
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from tests.qt.features.feature_stage import open_resources
@@ -66,7 +67,7 @@ def _subscribe(lens: Lens, entry: Entry) -> ResourcesPanel:
     wanted = {"resourceSubscriptions": ["demo://counter"]}
     lens.until(lambda: wanted.items() <= lens.sent("subscriptions/listen")[-1]["notifications"].items())  # type: ignore[union-attr]
     lens.until(lambda: "demo://counter" in _acknowledged(lens))
-    lens.ask(lambda engine: engine.call_tool("demo", "bump_counter", {}))
+    lens.ask(lambda engine: engine.tool_caller.call("demo", ToolCall("bump_counter", {})))
     lens.until(lambda: panel.lists.resources.mark_of("demo://counter") == "changed")
     return panel
 

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt, QUrl
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.inbox.views import InboxRequest
 from inspector.engine.views import CallOutcome, ServerStatus
 from inspector.qt.link_opener import LinkOpener
@@ -81,7 +82,9 @@ class InboxStage:
 
     def call(self, server: str = "asking", tool: str = "ask", **arguments: JSON) -> asyncio.Task[CallOutcome]:
         """Start a call in the background."""
-        work = self.lens.app.bridge.ask(lambda engine: engine.call_tool(server, tool, arguments))
+        work = self.lens.app.bridge.ask(
+            lambda engine: engine.tool_caller.call(server, ToolCall(tool, arguments))
+        )
         return asyncio.get_running_loop().create_task(work)
 
     def replies(self, call: asyncio.Task[CallOutcome]) -> Any:

@@ -8,6 +8,7 @@ import pytest
 
 from inspector.base.errors import UserError
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.inbox.views import InboxRequest, Reply
 from inspector.protocol.server_requests.request import RequestEnd
 from tests.qt.lens_driver import Lens
@@ -24,7 +25,9 @@ def test_request_reaches_the_window_and_its_reply_goes_back(lens: Lens, era: str
     lens.ask(lambda engine: engine.servers.add(entry))
     lens.ask(lambda engine: engine.servers.connector.connect_soon("demo"))
     lens.until(lambda: lens.ask(lambda engine: engine.servers.get("demo").view).negotiated is not None)
-    call = bridge.start("call", bridge.ask(lambda engine: engine.call_tool("demo", "elicit_form", {})))
+    call = bridge.start(
+        "call", bridge.ask(lambda engine: engine.tool_caller.call("demo", ToolCall("elicit_form", {})))
+    )
     lens.until(lambda: seen)
     (inbox_request,) = seen
     assert lens.ask(lambda engine: engine.inbox.inbox_requests()) == (inbox_request,)

@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QAbstractButton, QApplication
 
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import StdioEntry
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.inbox.views import InboxRequest
 from inspector.qt.models.servers import WaitingRole
 from inspector.qt.panels.inbox.panel import InboxPanel
@@ -46,7 +47,7 @@ def begin(lens: Lens, tool: str = "asks", arguments: JSONObject | None = None) -
 
 def call_directly(lens: Lens, server: str, tool: str) -> None:
     """Call a tool without the tools panel."""
-    lens.ask(lambda engine: engine.call_tool(server, tool, {}))
+    lens.ask(lambda engine: engine.tool_caller.call(server, ToolCall(tool, {})))
     lens.settle()
 
 
@@ -124,7 +125,7 @@ def test_workspace_created_later_shows_pending_requests(lens: Lens) -> None:
     lens.add(requesting_server("two"))
     lens.ask(lambda engine: engine.servers.connector.connect_soon("two"))
     lens.until(lambda: lens.view("two").negotiated is not None)
-    call = lens.app.bridge.ask(lambda engine: engine.call_tool("two", "asks", {}))
+    call = lens.app.bridge.ask(lambda engine: engine.tool_caller.call("two", ToolCall("asks", {})))
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "two") == 1)
     assert "two" not in lens.window.workspaces
@@ -244,7 +245,7 @@ def test_requests_that_ended_unseen_are_counted_and_dismissed(lens: Lens) -> Non
 def test_visible_request_needs_no_toast_and_no_banner(lens: Lens) -> None:
     lens.connect(requesting_server("one"))
     lens.window.show_tab("inbox")
-    call = lens.app.bridge.ask(lambda engine: engine.call_tool("one", "asks", {}))
+    call = lens.app.bridge.ask(lambda engine: engine.tool_caller.call("one", ToolCall("asks", {})))
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: lens.workspace.inbox.count == 1)
     assert not inboxes(lens).toasts.isVisible()
@@ -369,7 +370,7 @@ def test_pending_call_says_so_and_links_to_its_request(lens: Lens) -> None:
 def test_request_of_another_call_is_not_shown_above_this_one(lens: Lens) -> None:
     panel = lens.connect(requesting_server("one"))
     lens.window.show_tab("tools")
-    call = lens.app.bridge.ask(lambda engine: engine.call_tool("one", "asks", {}))
+    call = lens.app.bridge.ask(lambda engine: engine.tool_caller.call("one", ToolCall("asks", {})))
     lens.app.bridge.start("direct call", call)
     lens.until(lambda: waiting(lens, "one") == 1)
     assert not panel.call_view.pending_strip.isVisible(), "no call is running"

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from PySide6.QtGui import QGuiApplication
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from tests.qt.lens_driver import Lens, scripted
 
@@ -56,7 +57,7 @@ def test_secrets_are_masked_and_can_be_copied_on_purpose(lens: Lens) -> None:
 def test_huge_exchange_is_not_copied(lens: Lens) -> None:
     lens.connect(scripted())
     text = "x" * 700_000
-    lens.ask(lambda engine: engine.call_tool("scripted", "echo", {"text": text}))
+    lens.ask(lambda engine: engine.tool_caller.call("scripted", ToolCall("echo", {"text": text})))
     _choose(lens, "tools/call")
     lens.do("traffic.copy_json")
     assert "Export instead" in lens.window.notices.text()
