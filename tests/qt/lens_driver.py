@@ -184,9 +184,7 @@ class Lens:
     def view(self, name: str) -> ServerView:
         row = self.window.servers.model.row_of(name)
         assert row is not None, f"no server {name!r} in the list"
-        view = self.window.servers.model.view(row)
-        assert view is not None
-        return view
+        return self.window.servers.model.record(row)
 
     def wait_for(self, name: str, status: ServerStatus) -> ServerView:
         self.until(lambda: self.view(name).status is status)

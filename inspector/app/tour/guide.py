@@ -79,7 +79,7 @@ class Guide:
         row = servers.model.row_of(name)
         if row is None:
             raise StopFailed(f"no server named {name!r} in the server list")
-        at = servers.list.visualRect(servers.model.index(row)).center()
+        at = servers.list.visualRect(servers.model.index(row, 0)).center()
         QTest.mouseClick(servers.list.viewport(), Qt.MouseButton.LeftButton, pos=at)
 
     def status(self, name: str) -> ServerStatus | None:

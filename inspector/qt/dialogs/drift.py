@@ -24,6 +24,7 @@ from inspector.qt.models.compare.diff_rows import DiffRowsModel
 from inspector.qt.models.compare.drift_rows import (
     DriftColumn,
     DriftRowsModel,
+    item_of,
     name_text,
     notice_text,
     since_text,
@@ -87,7 +88,7 @@ class DriftDialog(QDialog):
         self.view = view
         before = self._shown
         self.summary.setText(notice_text(view) if view.changes else "")
-        self.model.show(view.changes)
+        self.model.replace(list(view.changes))
         self._shown = None
         for action in (self.accept_action, self.copy_action):
             action.setEnabled(bool(view.changes))
@@ -96,7 +97,7 @@ class DriftDialog(QDialog):
             self._explain(view)
             return
         self.gate.open()
-        row = self.model.row_of(before) if before is not None else None
+        row = self.model.row_of(item_of(before)) if before is not None else None
         self.list.setCurrentIndex(self.model.index(row or 0, DriftColumn.NAME))
 
     def copy_text(self) -> None:
@@ -126,7 +127,7 @@ class DriftDialog(QDialog):
 
     def _on_row_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
-            self._show_change(self.model.change(current.row()))
+            self._show_change(self.model.record(current.row()))
 
     def _show_change(self, change: ItemChange) -> None:
         self._shown = change

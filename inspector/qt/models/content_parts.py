@@ -15,7 +15,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
 from inspector.engine.content.content import Content, ContentKind, Message, Part, block_content, unknown
 from inspector.protocol.server_requests.sampling import TOOL_RESULT, TOOL_USE, kind_of, read_blocks
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, plain_tip
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
 ToneRole = Qt.ItemDataRole.UserRole + 2

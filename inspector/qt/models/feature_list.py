@@ -20,7 +20,7 @@ from inspector.base.json.values import JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Resource, ResourceTemplate, Tool
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
 Feature: TypeAlias = Tool | Resource | ResourceTemplate | Prompt

@@ -19,7 +19,7 @@ from inspector.protocol.jsonrpc import USER_REJECTED, error_code_text
 from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE
 from inspector.protocol.server_requests.request import ELICITATION, ROOTS, SAMPLING, RequestEnd
 from inspector.protocol.server_requests.sampling import USER
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, plain_tip
 
 RequestRole = Qt.ItemDataRole.UserRole + 1
 AgeRole = Qt.ItemDataRole.UserRole + 2

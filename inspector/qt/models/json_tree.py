@@ -14,7 +14,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.content.json_tree import Members, Number, TreeValue, left_out, tree_text, whole_length
 from inspector.protocol.jsonrpc import error_name
-from inspector.qt.models.row_models import Index
+from inspector.qt.models.record_table import Index
 from inspector.qt.theme import Tone
 
 Steps: TypeAlias = tuple[str | int, ...]

@@ -22,7 +22,7 @@ from inspector.base.units import duration, full_time, time_of_day
 from inspector.config.calls.history import RecordedCall
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.engine.calls.library import SavedFolder
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, plain_tip
 from inspector.qt.theme import Tone
 
 NoteRole = Qt.ItemDataRole.UserRole + 1

@@ -4,33 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from enum import IntEnum
-from pathlib import Path
 
-from PySide6.QtCore import QAbstractTableModel, QObject, Qt
+from PySide6.QtCore import QObject
 from PySide6.QtGui import QIcon
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural
 from inspector.engine.calls.regression_calls import RegressionResult, RegressionState, RegressionView
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import RIGHT, Column, RecordTable
 from inspector.qt.theme import Theme, Tone
 
 _MAX_LENGTH = 300
 
 
-class Column(IntEnum):
+class RegressionColumn(IntEnum):
     STATE = 0
     CALL = 1
     DIFFERENCE = 2
     DURATION = 3
     CPU = 4
 
-
-HEADERS = ("Status", "Call", "Difference", "Duration", "CPU")
-_NUMBERS = (Column.DURATION, Column.CPU)
-_RIGHT = Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter
-_LEFT = Qt.AlignmentFlag.AlignLeft | Qt.AlignmentFlag.AlignVCenter
 
 TONES: dict[RegressionState, Tone] = {
     RegressionState.NOT_RUN: "muted",
@@ -44,95 +38,52 @@ TONES: dict[RegressionState, Tone] = {
 }
 
 
-class RegressionCallsModel(QAbstractTableModel):
+class RegressionCallsModel(RecordTable[RegressionResult]):
     """The regression calls and their results. `mark` returns the icon of a state."""
 
     def __init__(
         self, theme: Theme, mark: Callable[[RegressionState], QIcon], parent: QObject | None = None
     ) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._mark = mark
-        self._results: tuple[RegressionResult, ...] = ()
-        theme.changed.connect(self._on_theme_changed)
+        columns = (
+            Column("Status", _state, _state_tone, icon=lambda result: mark(result.state)),
+            Column("Call", lambda result: _short(result.call.name), "text", _call_tip),
+            Column("Difference", _difference, "text", _difference),
+            Column("Duration", _duration, "muted", align=RIGHT),
+            Column("CPU", _cpu_time, "muted", align=RIGHT),
+        )
+        super().__init__(theme, columns, lambda result: result.call.path, parent)
 
-    def show(self, view: RegressionView) -> None:
-        """Show the results. Rows are kept while the calls stay the same."""
-        results = view.results
-        if [each.call.path for each in results] != [each.call.path for each in self._results]:
-            self.beginResetModel()
-            self._results = results
-            self.endResetModel()
-            return
-        changed = [row for row, each in enumerate(results) if each is not self._results[row]]
-        self._results = results
-        for row in changed:
-            self.dataChanged.emit(self.index(row, 0), self.index(row, len(Column) - 1))
-
-    def result(self, row: int) -> RegressionResult | None:
-        return self._results[row] if 0 <= row < len(self._results) else None
-
-    def row_of(self, path: Path | None) -> int:
-        """Return the row of a call; -1 if there is none."""
-        paths = [each.call.path for each in self._results]
-        return paths.index(path) if path in paths else -1
-
-    def first_bad(self) -> int:
-        return next((row for row, each in enumerate(self._results) if each.state.is_bad), -1)
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._results)
-
-    def columnCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(Column)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        if orientation is not Qt.Orientation.Horizontal:
-            return None
-        if role == Qt.ItemDataRole.DisplayRole:
-            return HEADERS[section]
-        return _alignment(section) if role == Qt.ItemDataRole.TextAlignmentRole else None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        result, column = self._results[index.row()], index.column()
-        match role:
-            case Qt.ItemDataRole.DisplayRole:
-                return cell_text(result, column)
-            case Qt.ItemDataRole.DecorationRole if column == Column.STATE:
-                return self._mark(result.state)
-            case Qt.ItemDataRole.ForegroundRole:
-                return self._theme.color(_tone(result, column))
-            case Qt.ItemDataRole.TextAlignmentRole:
-                return _alignment(column)
-            case Qt.ItemDataRole.ToolTipRole if column == Column.CALL:
-                return plain_tip(f"{result.call.tool}, in {result.call.path}")
-            case Qt.ItemDataRole.ToolTipRole if column == Column.DIFFERENCE:
-                return plain_tip(text) if (text := cell_text(result, column)) else None
-        return None
-
-    def _on_theme_changed(self) -> None:
-        if self._results:
-            last = self.index(len(self._results) - 1, len(Column) - 1)
-            self.dataChanged.emit(self.index(0, 0), last)
+    def first_bad(self) -> int | None:
+        return next((row for row, each in enumerate(self.records) if each.state.is_bad), None)
 
 
-def cell_text(result: RegressionResult, column: int) -> str:
-    outcome = result.outcome
-    match column:
-        case Column.STATE:
-            return result.state.value
-        case Column.CALL:
-            return one_line(shorten(result.call.name, _MAX_LENGTH))
-        case Column.DURATION:
-            return duration(outcome.elapsed_ns) if outcome is not None else ""
-        case Column.CPU:
-            cost = outcome.cost if outcome is not None else None
-            return duration(cost.cpu_ns) if cost is not None and cost.cpu_ns is not None else ""
-    return one_line(shorten(difference_text(result), _MAX_LENGTH))
+def _short(text: str) -> str:
+    return one_line(shorten(text, _MAX_LENGTH))
+
+
+def _state(result: RegressionResult) -> str:
+    return result.state.value
+
+
+def _state_tone(result: RegressionResult) -> Tone:
+    return TONES[result.state]
+
+
+def _call_tip(result: RegressionResult) -> str:
+    return f"{result.call.tool}, in {result.call.path}"
+
+
+def _difference(result: RegressionResult) -> str:
+    return _short(difference_text(result))
+
+
+def _duration(result: RegressionResult) -> str:
+    return duration(result.outcome.elapsed_ns) if result.outcome is not None else ""
+
+
+def _cpu_time(result: RegressionResult) -> str:
+    cost = result.outcome.cost if result.outcome is not None else None
+    return duration(cost.cpu_ns) if cost is not None and cost.cpu_ns is not None else ""
 
 
 def difference_text(result: RegressionResult) -> str:
@@ -180,13 +131,3 @@ def badge(view: RegressionView) -> tuple[str, Tone]:
     if good == total:
         return f"{total:,} of {total:,} regression calls as expected", "ok"
     return f"{good:,} of {total:,} regression calls as expected", "warn"
-
-
-def _tone(result: RegressionResult, column: int) -> Tone:
-    if column == Column.STATE:
-        return TONES[result.state]
-    return "text" if column in (Column.CALL, Column.DIFFERENCE) else "muted"
-
-
-def _alignment(column: int) -> Qt.AlignmentFlag:
-    return _RIGHT if column in _NUMBERS else _LEFT

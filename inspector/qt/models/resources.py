@@ -17,7 +17,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural, size
 from inspector.protocol.types import Malformed, Resource, ResourceTemplate
 from inspector.qt.models.feature_list import FeatureListModel, Item, ItemTexts, NoteRole, ToneRole
-from inspector.qt.models.row_models import Index
+from inspector.qt.models.record_table import Index
 
 _RESOURCE_TYPES = (Resource, ResourceTemplate)
 

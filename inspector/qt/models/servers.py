@@ -1,18 +1,18 @@
-"""List model of the servers in list order, texts about their status, and panel placeholders."""
+"""Model of the servers in list order, texts about their status, and panel placeholders."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
 from typing import TYPE_CHECKING, Literal, NamedTuple, TypeAlias
 
-from PySide6.QtCore import QAbstractListModel, Qt
+from PySide6.QtCore import Qt
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.engine.views import ServerStatus
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
-from inspector.qt.theme import Tone
+from inspector.qt.models.record_table import Column, Index, RecordTable
+from inspector.qt.theme import Theme, Tone
 
 if TYPE_CHECKING:
     from inspector.config.servers.entry_diff import ServerListDiff
@@ -27,7 +27,6 @@ SERVER_TONES: dict[str, Tone] = {
     "teal": "inbound",
 }
 
-ViewRole = Qt.ItemDataRole.UserRole + 1
 WaitingRole = Qt.ItemDataRole.UserRole + 2
 
 # Connected or connecting: the user's option is to disconnect.
@@ -41,87 +40,46 @@ UP_STATUSES = (
 PlaceholderKind: TypeAlias = Literal["empty", "loading", "failed"]
 
 
-class ServersModel(QAbstractListModel):
-    """Rows of ServerView; `ViewRole` returns the view itself to the delegate.
+class ServersModel(RecordTable["ServerView"]):
+    """The servers, by name. `WaitingRole` is the number of pending server requests."""
 
-    `WaitingRole` is the number of pending server requests.
-    """
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._views: list[ServerView] = []
+    def __init__(self, theme: Theme) -> None:
+        column = Column("", lambda view: one_line(view.name), tip=_tip_text, accessible=self._spoken)
+        super().__init__(theme, (column,), lambda view: view.name)
         self._waiting: dict[str, int] = {}
+
+    def views(self) -> tuple[ServerView, ...]:
+        return tuple(self.records)
 
     def put(self, view: ServerView) -> None:
         """Add or update a server."""
-        row = self.row_of(view.name)
-        if row is None:
-            self.beginInsertRows(ROOT, len(self._views), len(self._views))
-            self._views.append(view)
-            self.endInsertRows()
-        else:
-            self._views[row] = view
-            self.dataChanged.emit(self.index(row), self.index(row))
+        self.update(({each.name: each for each in self.records} | {view.name: view}).values())
 
     def remove(self, name: str) -> None:
-        row = self.row_of(name)
-        if row is not None:
-            self.beginRemoveRows(ROOT, row, row)
-            del self._views[row]
-            self.endRemoveRows()
+        self.update([view for view in self.records if view.name != name])
 
     def set_order(self, names: Sequence[str]) -> None:
         """Reorder the servers; unnamed ones go last."""
         positions = {name: position for position, name in enumerate(names)}
-        views = sorted(self._views, key=lambda view: positions.get(view.name, len(positions)))
-        if views == self._views:
-            return
-        self.layoutAboutToBeChanged.emit()
-        before = self.persistentIndexList()
-        rows = {view.name: row for row, view in enumerate(views)}
-        after = [self.index(rows[self._views[index.row()].name]) for index in before]
-        self._views = views
-        self.changePersistentIndexList(before, after)
-        self.layoutChanged.emit()
+        self.update(sorted(self.records, key=lambda view: positions.get(view.name, len(positions))))
 
     def set_waiting(self, name: str, count: int) -> None:
         """Set the number of a server's pending requests."""
         self._waiting[name] = count
         row = self.row_of(name)
         if row is not None:
-            self.dataChanged.emit(self.index(row), self.index(row), [WaitingRole])
-
-    def views(self) -> tuple[ServerView, ...]:
-        return tuple(self._views)
-
-    def view(self, row: int) -> ServerView | None:
-        return self._views[row] if 0 <= row < len(self._views) else None
-
-    def row_of(self, name: str) -> int | None:
-        return next((row for row, view in enumerate(self._views) if view.name == name), None)
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._views)
+            self.dataChanged.emit(self.index(row, 0), self.index(row, 0), [WaitingRole])
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        view = self._views[index.row()]
-        if role == Qt.ItemDataRole.DisplayRole:
-            return one_line(view.name)
-        if role == ViewRole:
-            return view
         if role == WaitingRole:
-            return self._waiting.get(view.name, 0)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            text = _tip_text(view)
-            return plain_tip(text) if text else None
-        if role == Qt.ItemDataRole.AccessibleTextRole:
-            waiting = self._waiting.get(view.name, 0)
-            needs_input = f", {plural(waiting, 'pending request')}" if waiting else ""
-            failed = "failed: " if view.status is ServerStatus.FAILED else ""
-            return f"{one_line(view.name)}, {view.transport}, {failed}{state_text(view)}{needs_input}"
-        return None
+            return self._waiting.get(self.record(index.row()).name, 0)
+        return super().data(index, role)
+
+    def _spoken(self, view: ServerView) -> str:
+        waiting = self._waiting.get(view.name, 0)
+        needs_input = f", {plural(waiting, 'pending request')}" if waiting else ""
+        failed = "failed: " if view.status is ServerStatus.FAILED else ""
+        return f"{one_line(view.name)}, {view.transport}, {failed}{state_text(view)}{needs_input}"
 
 
 def _tip_text(view: ServerView) -> str:

@@ -202,7 +202,7 @@ class RawConsole(QWidget):
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
             self._is_chosen = True
-            work = self.response.show_row(self.model.number(current.row()))
+            work = self.response.show_row(self.model.record(current.row()))
             self._bridge.start("show message", work, self)
 
     def _explain(self) -> None:
@@ -264,7 +264,7 @@ class RawConsole(QWidget):
         self._bridge.traffic_grew.connect(self._on_traffic_grew)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.doubleClicked.connect(
-            lambda index: self.row_requested.emit(self.model.number(index.row()))
+            lambda index: self.row_requested.emit(self.model.record(index.row()))
         )
         self._show_action.triggered.connect(self._on_show)
         for keys, steps in (("Alt+Up", -1), ("Alt+Down", 1)):

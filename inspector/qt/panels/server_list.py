@@ -19,7 +19,8 @@ from inspector.base.units import plural
 from inspector.engine.views import ServerStatus
 from inspector.qt.actions import Actions, native_keys
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import SERVER_TONES, ServersModel, ViewRole, WaitingRole, state_text
+from inspector.qt.models.record_table import RecordRole
+from inspector.qt.models.servers import SERVER_TONES, ServersModel, WaitingRole, state_text
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.item_views import SidebarEntry, style_list, style_sidebar
 from inspector.qt.widgets.layout import PanelHeader, vbox
@@ -71,7 +72,7 @@ class ServerListPanel(QWidget):
         super().__init__(parent)
         self._actions = actions
         self._theme = theme
-        self.model = ServersModel()
+        self.model = ServersModel(theme)
         self.inbox = InboxEntry(theme)
         self.features = SidebarEntry(theme, "All features", "tool")
         self.features.show_count(0, "Tools, resources and prompts of all connected servers")
@@ -94,14 +95,14 @@ class ServerListPanel(QWidget):
 
     def current(self) -> ServerView | None:
         """Return the selected server; None while an entry beside the list is shown."""
-        return None if self._is_elsewhere else self.model.view(self.list.currentIndex().row())
+        return None if self._is_elsewhere else self.model.find(self.list.currentIndex().row())
 
     def choose(self, name: str) -> None:
         """Select a server, now or as soon as it is added."""
         row = self.model.row_of(name)
         self._awaited = name if row is None else ""
         if row is not None:
-            self.list.setCurrentIndex(self.model.index(row))
+            self.list.setCurrentIndex(self.model.index(row, 0))
             self._go_back()
 
     @property
@@ -209,7 +210,7 @@ class ServerListPanel(QWidget):
         self.discovered.show_count(count, text)
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
-        view = self.model.view(current.row())
+        view = self.model.find(current.row())
         self._check(None)
         self.server_chosen.emit(view.name if view else "")
 
@@ -221,7 +222,7 @@ class ServerListPanel(QWidget):
             self.server_chosen.emit(view.name if view is not None else "")
 
     def _on_double_clicked(self, index: QModelIndex) -> None:
-        view = self.model.view(index.row())
+        view = self.model.find(index.row())
         if view is not None and view.status not in _NOT_CONNECTABLE:
             self._actions["server.connect"].trigger()
 
@@ -270,7 +271,7 @@ class ServerRowDelegate(QStyledItemDelegate):
     def paint(
         self, painter: QPainter, option: QStyleOptionViewItem, index: QModelIndex | QPersistentModelIndex
     ) -> None:
-        view: ServerView = index.data(ViewRole)
+        view: ServerView = index.data(RecordRole)
         rect: QRect = option.rect
         state: QStyle.StateFlag = option.state
         painter.save()

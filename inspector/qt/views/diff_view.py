@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
 )
 
 from inspector.base.json.values import JSON, pretty
-from inspector.qt.models.compare.diff_rows import Column, DiffRowsModel, StretchRole
+from inspector.qt.models.compare.diff_rows import DiffColumn, DiffRowsModel, StretchRole
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.layout import hbox
@@ -72,7 +72,7 @@ class DiffView(QTableView):
         if not self._model.toggle(row):
             return False
         bar.setValue(scrolled)
-        self.setCurrentIndex(self._model.index(min(row, self._model.rowCount() - 1), Column.LEFT))
+        self.setCurrentIndex(self._model.index(min(row, self._model.rowCount() - 1), DiffColumn.LEFT))
         return True
 
     def mouseReleaseEvent(self, event: QMouseEvent) -> None:
@@ -87,7 +87,7 @@ class DiffView(QTableView):
             super().keyPressEvent(event)
 
     def _choose(self, row: int) -> None:
-        index = self._model.index(row, Column.LEFT)
+        index = self._model.index(row, DiffColumn.LEFT)
         self.setCurrentIndex(index)
         self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
 
@@ -115,7 +115,7 @@ class ChangesTable(QTableView):
     def go_to_first(self) -> None:
         """Scroll to the first difference, past the equal rows above it."""
         if positions := self.rows.changes():
-            index = self.rows.index(positions[0], Column.LEFT)
+            index = self.rows.index(positions[0], DiffColumn.LEFT)
             self.setCurrentIndex(index)
             self.scrollTo(index, QTableView.ScrollHint.PositionAtCenter)
 
@@ -136,9 +136,9 @@ def _set_up(table: QTableView, theme: Theme) -> None:
     header = table.horizontalHeader()
     header.hide()
     header.setMinimumSectionSize(SIGN_WIDTH)
-    for column in (Column.LEFT, Column.RIGHT):
+    for column in (DiffColumn.LEFT, DiffColumn.RIGHT):
         header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
-    table.setColumnWidth(Column.SIGN, SIGN_WIDTH)
+    table.setColumnWidth(DiffColumn.SIGN, SIGN_WIDTH)
 
 
 class LineDelegate(QStyledItemDelegate):
@@ -159,7 +159,7 @@ class LineDelegate(QStyledItemDelegate):
             super().paint(painter, option, index)
         else:
             self._paint_changed(painter, option, index, stretch)
-        if index.column() == Column.RIGHT:
+        if index.column() == DiffColumn.RIGHT:
             box = option.rect
             painter.fillRect(box.left(), box.top(), 1, box.height(), self._theme.color("line"))
 

@@ -331,7 +331,7 @@ class CallOutput(QTableView):
         copy.activated.connect(self._on_copy)
 
     def show_rows(self, rows: Sequence[int]) -> None:
-        self.lines.show_rows(rows)
+        self.lines.replace(rows)
 
     def _on_copy(self) -> None:
         rows = sorted(index.row() for index in self.selectionModel().selectedRows())

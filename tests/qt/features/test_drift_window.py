@@ -190,7 +190,7 @@ def test_rows_satisfy_the_model_contract(qtmodeltester: Any) -> None:
     model = DriftRowsModel(Theme(ICONS))
     qtmodeltester.check(model)
     after: FeatureLists = {"tools": [POISONED, SEEK, {"name": "new"}]}
-    model.show(compare_features({"tools": [ECHO, FIND]}, after))
+    model.replace(list(compare_features({"tools": [ECHO, FIND]}, after)))
     qtmodeltester.check(model)
     sign = model.index(0, DriftColumn.SIGN)
     assert sign.data(Qt.ItemDataRole.AccessibleTextRole) == "changed"

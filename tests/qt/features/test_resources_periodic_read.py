@@ -7,7 +7,7 @@ from inspector.engine.calls.repetition import Observation, PollPlan
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.content.content import Content, ContentKind
 from inspector.engine.views import CallOutcome, OutcomeKind
-from inspector.qt.models.compare.diff_rows import Column
+from inspector.qt.models.compare.diff_rows import DiffColumn
 from inspector.qt.panels.resources.contents_view import ReadHistory
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from inspector.qt.views.content_view import ContentForm
@@ -45,7 +45,10 @@ def test_resource_is_read_at_an_interval_and_shows_changes_until_stopped(lens: L
     lens.press("Changes", panel.contents)
     model = panel.contents.changes.model
     lens.until(lambda: model.rowCount())
-    cells = [model.index(model.changes()[0], column).data().split() for column in (Column.LEFT, Column.RIGHT)]
+    cells = [
+        model.index(model.changes()[0], column).data().split()
+        for column in (DiffColumn.LEFT, DiffColumn.RIGHT)
+    ]
     assert cells == [["2", "0"], ["2", "1"]]
     runs = strip.text().split(",")[0]
     lens.until(lambda: strip.text().split(",")[0] != runs)

@@ -6,7 +6,7 @@ import sys
 
 from inspector.config.servers.entries import Entry, HttpEntry, StdioEntry
 from inspector.engine.calls.tool_calls import ToolCall
-from inspector.qt.models.compare.diff_rows import Column
+from inspector.qt.models.compare.diff_rows import DiffColumn
 from inspector.qt.panels.resources.panel import ResourcesPanel
 from tests.qt.features.feature_stage import open_resources
 from tests.qt.features.resources_stage import read, read_aside, resource_server
@@ -31,7 +31,7 @@ def test_change_of_a_subscribed_resource_is_marked_and_the_diff_shown(lens: Lens
     model = panel.contents.changes.model
     lens.until(lambda: model.rowCount())
     changed = model.changes()[0]
-    cells = [model.index(changed, column).data().split() for column in (Column.LEFT, Column.RIGHT)]
+    cells = [model.index(changed, column).data().split() for column in (DiffColumn.LEFT, DiffColumn.RIGHT)]
     assert cells == [["2", "0"], ["2", "1"]], "the second line, before and now"
     lens.do("resource.subscribe")
     lens.until(lambda: not panel.is_subscribed)

@@ -55,7 +55,7 @@ def waiting(lens: Lens, server: str) -> int:
     model = lens.window.servers.model
     row = model.row_of(server)
     assert row is not None
-    count = model.data(model.index(row), WaitingRole)
+    count = model.data(model.index(row, 0), WaitingRole)
     assert isinstance(count, int)
     return count
 
@@ -115,7 +115,7 @@ def test_pending_requests_are_exposed_to_screen_readers(lens: Lens) -> None:
     lens.connect(requesting_server("one"))
     begin(lens)
     model = lens.window.servers.model
-    spoken = str(model.data(model.index(0), Qt.ItemDataRole.AccessibleTextRole))
+    spoken = str(model.data(model.index(0, 0), Qt.ItemDataRole.AccessibleTextRole))
     assert spoken.endswith("1 pending request")
     assert lens.window.servers.inbox.accessibleDescription() == "1 pending request"
 
@@ -145,7 +145,7 @@ def test_global_inbox_comes_to_the_front_and_the_previous_server_returns(lens: L
     QTest.mouseClick(
         servers.list.viewport(),
         Qt.MouseButton.LeftButton,
-        pos=servers.list.visualRect(servers.model.index(0)).center(),
+        pos=servers.list.visualRect(servers.model.index(0, 0)).center(),
     )
     assert lens.workspace.isVisible()
     assert lens.actions["server.disconnect"].isEnabled()

@@ -78,5 +78,5 @@ class ProcessStage:
 
     def choose(self, tool: str) -> None:
         rows = range(self.panel.regression_calls.model.rowCount())
-        row = next(row for row in rows if self.panel.regression_calls.model.result(row).call.tool == tool)  # type: ignore[union-attr]
+        row = next(row for row in rows if self.panel.regression_calls.model.find(row).call.tool == tool)  # type: ignore[union-attr]
         self.panel.regression_calls.table.selectRow(row)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +20,7 @@ from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import ProcessFacts, Sample
 from inspector.engine.servers import server as server_module
 from inspector.engine.views import ServerStatus
-from inspector.qt.models.processes import HEADERS, Column, ProcessesModel, age_text, cell_text, percent_text
+from inspector.qt.models.processes import ProcessColumn, ProcessesModel, age_text, percent_text
 from inspector.qt.panels.processes.panel import ProcessPanel
 from inspector.qt.panels.processes.process_view import EndedProcesses, SparkLine
 from inspector.qt.theme import Theme
@@ -51,7 +52,7 @@ def opened(lens: Lens, *args: str) -> ProcessPanel:
     return panel
 
 
-def text(panel: ProcessPanel, column: Column, row: int = 0) -> str:
+def text(panel: ProcessPanel, column: ProcessColumn, row: int = 0) -> str:
     return str(panel.running.model.index(row, column).data())
 
 
@@ -60,7 +61,7 @@ def test_running_process_is_shown_with_its_metrics(lens: Lens, tmp_path: Path) -
     file.write_text("x")
     panel = opened(lens, str(file))
     pid = lens.view("work").pid
-    assert text(panel, Column.PID) == str(pid)
+    assert text(panel, ProcessColumn.PID) == str(pid)
     assert f"PID {pid} · up" in visible_text(panel)
     assert str(WORK) in panel.running.command.text()
     assert panel.running.metrics.value("Memory").endswith("MiB")
@@ -90,7 +91,7 @@ def test_child_processes_are_listed_below_their_parent(lens: Lens) -> None:
     lens.call("family")
     lens.do("view.process")
     lens.until(lambda: panel.running.model.rowCount() == 3)
-    names = [text(panel, Column.NAME, row) for row in range(3)]
+    names = [text(panel, ProcessColumn.NAME, row) for row in range(3)]
     assert [len(name) - len(name.lstrip()) for name in names] == [0, 4, 8]
     panel.running.table.selectRow(2)
     assert "time.sleep(600)" in panel.running.command.text()
@@ -194,7 +195,7 @@ def test_new_process_resets_the_metrics(lens: Lens, monkeypatch: pytest.MonkeyPa
 
     monkeypatch.setattr(memory, "clear", record_and_clear)
     lens.do("server.reconnect")
-    lens.until(lambda: panel.running.model.rowCount() and text(panel, Column.PID) != str(first))
+    lens.until(lambda: panel.running.model.rowCount() and text(panel, ProcessColumn.PID) != str(first))
     assert any(count > 1 for count in cleared)
     assert len(memory.values) >= 1
     item = panel.running.ended.topLevelItem(0)
@@ -246,7 +247,7 @@ def test_model_satisfies_the_contract(theme: Theme, qtmodeltester: Any) -> None:
         model.show(Sample(1, processes))
     model.show(None)
     assert model.rowCount() == 0
-    assert len(HEADERS) == model.columnCount() == len(Column)
+    assert model.columnCount() == len(ProcessColumn)
 
 
 def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:
@@ -256,16 +257,21 @@ def test_rows_are_stable_while_the_processes_are_the_same(theme: Theme) -> None:
     model.modelReset.connect(lambda: resets.append(1))
     model.show(Sample(2, (facts(1, share=0.9), facts(2))))
     assert resets == []
-    assert model.index(0, Column.CPU).data() == "90%"
+    assert model.index(0, ProcessColumn.CPU).data() == "90%"
     assert not model.index(5, 0, QModelIndex()).isValid()
 
 
-def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash() -> None:
-    words = [cell_text(facts(), column, NOW) for column in Column]
-    assert words == ["python", "7", "50%", "2.0 KiB", "3", "4", "1 min 05 s"]
+def test_cells_are_numbers_with_units_and_hidden_values_are_a_dash(
+    theme: Theme, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(time, "time_ns", lambda: NOW)
     hidden = facts(share=None, rss=None, threads=None, handles=None)
-    assert [cell_text(hidden, column, NOW) for column in Column][2:6] == ["—"] * 4
-    assert cell_text(facts(is_stray=True, depth=1), Column.NAME, NOW) == "    python (orphan)"
+    model = ProcessesModel(theme)
+    model.show(Sample(1, (facts(), hidden, facts(is_stray=True, depth=1))))
+    words = [model.index(0, column).data() for column in ProcessColumn]
+    assert words == ["python", "7", "50%", "2.0 KiB", "3", "4", "1 min 05 s"]
+    assert [model.index(1, column).data() for column in ProcessColumn][2:6] == ["—"] * 4
+    assert model.index(2, ProcessColumn.NAME).data() == "    python (orphan)"
 
 
 @pytest.mark.parametrize(

@@ -15,7 +15,7 @@ from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.tasks.views import TaskView, TrackingState
 from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.tasks import Task, TaskStatus
-from inspector.qt.models.tasks import HEADERS, Column, TasksModel, age_text, cell_text
+from inspector.qt.models.tasks import TaskColumn, TasksModel, age_text, poll_text, ttl_text
 from inspector.qt.panels.tasks.panel import TasksPanel
 from inspector.qt.window.workspace import TABS
 from tests.helpers.steps import steps_of
@@ -48,13 +48,13 @@ def call(lens: Lens, tool: str, **arguments: int) -> None:
 
 def until(lens: Lens, panel: TasksPanel, status: TaskStatus, row: int = 0) -> TaskView:
     def is_so() -> bool:
-        return panel.model.rowCount() > row and panel.model.view(row).task.status is status
+        return panel.model.rowCount() > row and panel.model.record(row).task.status is status
 
     lens.until(is_so)
-    return panel.model.view(row)
+    return panel.model.record(row)
 
 
-def text(panel: TasksPanel, column: Column, row: int = 0) -> str:
+def text(panel: TasksPanel, column: TaskColumn, row: int = 0) -> str:
     return str(panel.model.index(row, column).data())
 
 
@@ -79,9 +79,9 @@ def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
     call(lens, "count", polls=3)
     view = until(lens, panel, TaskStatus.COMPLETED)
     lens.until(lambda: panel.detail.result.tabs.isVisibleTo(panel))
-    assert (text(panel, Column.STATUS), text(panel, Column.TOOL)) == ("completed", "count")
-    assert text(panel, Column.ID) == view.id
-    assert text(panel, Column.TTL) == "9 min 59 s" or text(panel, Column.TTL) == "10 min 00 s"
+    assert (text(panel, TaskColumn.STATUS), text(panel, TaskColumn.TOOL)) == ("completed", "count")
+    assert text(panel, TaskColumn.ID) == view.id
+    assert text(panel, TaskColumn.TTL) == "9 min 59 s" or text(panel, TaskColumn.TTL) == "10 min 00 s"
     assert panel.detail.badge.text == "completed"
     assert "1 task, 0 running" in visible_text(panel)
     assert not panel.detail.poll.isEnabled()
@@ -92,7 +92,7 @@ def test_task_is_shown_from_start_to_result(lens: Lens, design: str) -> None:
 def test_a_running_task_is_cancelled_polled_and_forgotten_by_hand(lens: Lens, design: str) -> None:
     panel = open_tasks(lens, design)
     call(lens, "stay")
-    lens.until(lambda: panel.model.rowCount() and text(panel, Column.STATUS_MESSAGE).startswith("Step"))
+    lens.until(lambda: panel.model.rowCount() and text(panel, TaskColumn.STATUS_MESSAGE).startswith("Step"))
     panel.detail.cancel.trigger()
     until(lens, panel, TaskStatus.CANCELLED)
     lens.until(lambda: not panel.detail.cancel.isEnabled())
@@ -116,10 +116,10 @@ def test_finished_tasks_are_forgotten_all_at_once(lens: Lens, design: str) -> No
         call(lens, "count", polls=1)
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 4 and panel.model.count_running() == 1)
-    lens.until(lambda: sum(panel.model.view(row).tracking is TrackingState.ENDED for row in range(4)) == 3)
+    lens.until(lambda: sum(panel.model.record(row).tracking is TrackingState.ENDED for row in range(4)) == 3)
     panel.remove_ended.trigger()
     lens.until(lambda: panel.model.rowCount() == 1)
-    assert text(panel, Column.TOOL) == "stay"
+    assert text(panel, TaskColumn.TOOL) == "stay"
 
 
 @BOTH
@@ -127,7 +127,7 @@ def test_task_is_added_by_id_and_an_unknown_id_is_reported(lens: Lens, design: s
     panel = open_tasks(lens, design)
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 1)
-    id = panel.model.view(0).id
+    id = panel.model.record(0).id
     panel.detail.remove.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     panel.id_line.setFocus()
@@ -150,18 +150,18 @@ def test_lost_connection_is_reported_and_the_task_continues_afterwards(lens: Len
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 1)
     lens.do("server.disconnect")
-    lens.until(lambda: text(panel, Column.STATUS_MESSAGE) == "Waiting for the connection")
+    lens.until(lambda: text(panel, TaskColumn.STATUS_MESSAGE) == "Waiting for the connection")
     lens.until(lambda: not panel.detail.poll.isEnabled())
     lens.do("server.connect")
     lens.wait_for("tasks", ServerStatus.CONNECTED)
-    lens.until(lambda: text(panel, Column.STATUS_MESSAGE).startswith("Step"))
+    lens.until(lambda: text(panel, TaskColumn.STATUS_MESSAGE).startswith("Step"))
 
 
 def test_server_task_list_is_requested_and_results_are_fetched_manually(lens: Lens, tmp_path: Path) -> None:
     panel = open_tasks(lens, "core", tmp_path / "tasks.json")
     call(lens, "count", polls=1)
     until(lens, panel, TaskStatus.COMPLETED)
-    lens.until(lambda: panel.model.view(0).tracking is TrackingState.ENDED)
+    lens.until(lambda: panel.model.record(0).tracking is TrackingState.ENDED)
     panel.remove_ended.trigger()
     lens.until(lambda: panel.model.rowCount() == 0)
     panel.refresh.trigger()
@@ -179,7 +179,7 @@ def test_the_call_of_a_task_is_found_in_the_traffic(lens: Lens, design: str) -> 
     until(lens, panel, TaskStatus.COMPLETED)
     lens.settle()
     panel.detail.show_call.trigger()
-    row = panel.model.view(0).row
+    row = panel.model.record(0).row
     assert row is not None
     lens.until(lambda: lens.window.traffic.current_number() == row)
 
@@ -210,17 +210,17 @@ def test_task_with_a_request_links_to_the_inbox_and_back(lens: Lens, design: str
     panel = open_tasks(lens, design)
     call(lens, "ask")
     until(lens, panel, TaskStatus.INPUT_REQUIRED)
-    lens.until(lambda: "Input required: reply in the Inbox" in text(panel, Column.STATUS_MESSAGE))
+    lens.until(lambda: "Input required: reply in the Inbox" in text(panel, TaskColumn.STATUS_MESSAGE))
     call(lens, "stay")
     lens.until(lambda: panel.model.rowCount() == 2)
-    panel.show_task(panel.model.view(0).id)
+    panel.show_task(panel.model.record(0).id)
     assert "Answer" not in visible_text(panel.detail)
-    server_request = panel.model.view(1)
+    server_request = panel.model.record(1)
     panel.show_task(server_request.id)
     lens.press("Reply", panel.detail)
     inbox = lens.workspace.inbox
     lens.until(lambda: inbox.isVisible() and inbox.request_view is not None)
-    panel.show_task(panel.model.view(0).id)
+    panel.show_task(panel.model.record(0).id)
     assert inbox.request_view is not None
     lens.press("Show task", inbox.request_view)
     lens.until(lambda: panel.isVisible())
@@ -252,18 +252,19 @@ def test_durations_stay_readable_while_they_change() -> None:
     shown = [age_text(seconds * second) for seconds in (0, 59, 60, 3_599, 3_600, 86_400, 10**6)]
     assert shown == ["0 s", "59 s", "1 min 00 s", "59 min 59 s", "1 h 00 min", "24 h 00 min", "11 d"]
     view = task_view(expires_ns=90 * second, next_poll_ns=5 * second)
-    assert cell_text(view, Column.TTL, 30 * second) == "1 min 00 s"
-    assert cell_text(view, Column.TTL, 90 * second) == "expired"
-    assert cell_text(view, Column.POLL, 4 * second) == "in 1 s"
-    assert cell_text(task_view(), Column.TTL, 0) == "no limit"
+    assert ttl_text(view, 30 * second) == "1 min 00 s"
+    assert ttl_text(view, 90 * second) == "expired"
+    assert poll_text(view, 4 * second) == "in 1 s"
+    assert ttl_text(task_view(), 0) == "no limit"
 
 
 def test_server_text_is_shown_on_one_line_and_as_plain_text(lens: Lens) -> None:
     from PySide6.QtGui import QIcon
 
     model = TasksModel(lens.app.frontend.theme, lambda view: QIcon())
-    model.put(task_view(HOSTILE * 100, message=HOSTILE * 100, tool=f"{HOSTILE}\n{HOSTILE}"))
-    for column in range(len(HEADERS)):
+    view = task_view(HOSTILE * 100, message=HOSTILE * 100, tool=f"{HOSTILE}\n{HOSTILE}")
+    model.apply({view.id: view})
+    for column in range(model.columnCount()):
         words = str(model.index(0, column).data())
         assert "\n" not in words
         assert HIDDEN not in words
@@ -276,7 +277,7 @@ def test_thousands_of_tasks_are_added_and_removed_without_blocking_the_window(le
     panel = open_tasks(lens, "core")
     call(lens, "count", polls=10_000)
     until(lens, panel, TaskStatus.WORKING)
-    chosen = panel.model.view(0).id
+    chosen = panel.model.record(0).id
     emit = lens.app.bridge.tasks_changed.emit
     many = [replace(task_view(f"t{number}"), server="tasks") for number in range(10_000)]
 
@@ -289,7 +290,7 @@ def test_thousands_of_tasks_are_added_and_removed_without_blocking_the_window(le
     assert panel.model.rowCount() == 1_001
     assert panel.detail.view is not None
     assert panel.detail.view.id == chosen
-    assert panel.model.view(panel.table.currentIndex().row()).id == chosen
+    assert panel.model.record(panel.table.currentIndex().row()).id == chosen
     assert panel.count.text() == "1,001 tasks, 1,001 running"
 
 
@@ -298,12 +299,14 @@ def test_thousands_of_tasks_are_added_and_removed_in_place(lens: Lens) -> None:
 
     model = TasksModel(lens.app.frontend.theme, lambda view: QIcon())
     for number in range(3_000):
-        model.put(task_view(f"t{number}"))
-    assert model.view(0).id == "t2999"
-    model.put(task_view("t5", "completed"))
-    assert model.view(model.row_of("t5")).is_terminal
-    model.remove("t6")
-    assert (model.rowCount(), model.row_of("t6"), model.view(model.row_of("t7")).id) == (2_999, -1, "t7")
+        model.apply({f"t{number}": task_view(f"t{number}")})
+    assert model.record(0).id == "t2999"
+    model.apply({"t5": task_view("t5", "completed")})
+    t5 = model.find(model.row_of("t5") or 0)
+    assert t5 is not None
+    assert t5.is_terminal
+    model.apply({"t6": None})
+    assert (model.rowCount(), model.row_of("t6"), model.row_of("t7")) == (2_999, None, 2_992)
 
 
 def test_task_does_not_enlarge_a_low_window(lens: Lens) -> None:

@@ -80,7 +80,7 @@ def test_the_palette_finds_a_tool_by_its_qualified_name(lens: Lens) -> None:
 def test_counts_are_shown_in_the_tooltip_and_the_overview(lens: Lens) -> None:
     lens.connect(scripted("s", tools=[tool("a"), tool("b")]))
     lens.until(lambda: lens.view("s").counts)
-    tip = lens.window.servers.model.index(0).data(Qt.ItemDataRole.ToolTipRole)
+    tip = lens.window.servers.model.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     assert "connected · 2 tools" in tip
     assert "connected · 2 tools" in visible_text(lens.workspace.overview)
     lens.ask(lambda engine: engine.servers.connector.disconnect("s"))

@@ -14,7 +14,7 @@ from inspector.qt.dialogs.traffic.compare import CompareDialog
 from inspector.qt.dialogs.traffic.compare_captures import CompareCapturesDialog
 from inspector.qt.models.compare.capture_pairs import PairColumn, SubjectColumn
 from inspector.qt.models.compare.comparison import Side, parts_of
-from inspector.qt.models.compare.diff_rows import Column
+from inspector.qt.models.compare.diff_rows import DiffColumn
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.views.diff_view import elide_before_change
 from inspector.traffic.log import TrafficLog
@@ -61,9 +61,9 @@ def shown(dialog: CompareDialog) -> list[tuple[str, str, str]]:
     model = dialog.model
     return [
         (
-            str(model.index(row, Column.SIGN).data()),
-            str(model.index(row, Column.LEFT).data()).strip(),
-            str(model.index(row, Column.RIGHT).data()).strip(),
+            str(model.index(row, DiffColumn.SIGN).data()),
+            str(model.index(row, DiffColumn.LEFT).data()).strip(),
+            str(model.index(row, DiffColumn.RIGHT).data()).strip(),
         )
         for row in range(model.rowCount())
     ]
@@ -119,7 +119,7 @@ def test_equal_sections_are_folded_until_clicked(lens: Lens) -> None:
     folds = [row for row, (_, left, _) in enumerate(shown(dialog)) if "equal" in left]
     before = dialog.model.rowCount()
     assert folds
-    position = dialog.view.visualRect(dialog.model.index(folds[0], Column.LEFT)).center()
+    position = dialog.view.visualRect(dialog.model.index(folds[0], DiffColumn.LEFT)).center()
     QTest.mouseClick(dialog.view.viewport(), Qt.MouseButton.LeftButton, pos=position)
     assert dialog.model.rowCount() > before + 20
     assert ("", "[20]: 20", "[20]: 20") in shown(dialog)

@@ -123,7 +123,7 @@ def test_console_removes_dropped_rows(stage: Stage, panel: TrafficPanel) -> None
     stage.recorder.stderr([b"second"], 0)
     drop(stage, panel, COUNT + 1)
     console.extend(len(stage.log))
-    assert [console.number(row) for row in range(console.rowCount())] == [COUNT + 1]
+    assert [console.record(row) for row in range(console.rowCount())] == [COUNT + 1]
 
 
 def test_clearing_and_dropping_do_not_add_up(stage: Stage, panel: TrafficPanel) -> None:

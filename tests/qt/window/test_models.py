@@ -137,9 +137,9 @@ def test_console_model_satisfies_the_contract_while_lines_arrive(
 
 
 def test_servers_model_satisfies_the_contract_while_servers_are_added_changed_and_removed(
-    qapp: QApplication, check: Check
+    theme: Theme, check: Check
 ) -> None:
-    model = ServersModel()
+    model = ServersModel(theme)
     check(model)
     for name in ("one", "two", "three"):
         model.put(server(name))
@@ -147,7 +147,7 @@ def test_servers_model_satisfies_the_contract_while_servers_are_added_changed_an
     model.remove("one")
     model.remove("never there")
     check(model)
-    spoken = model.index(0).data(Qt.ItemDataRole.AccessibleTextRole)
+    spoken = model.index(0, 0).data(Qt.ItemDataRole.AccessibleTextRole)
     assert spoken == "two, stdio, failed: it ended"
 
 

@@ -163,7 +163,7 @@ class CompareCapturesDialog(QDialog):
             return
         self._show_counts(diff)
         self.pairs.show(diff, _FILTERS[self.filters.index()][1])
-        self.subjects.show(diff.subjects())
+        self.subjects.replace(diff.subjects())
         if len(diff):
             self.gate.open()
         else:
@@ -212,7 +212,7 @@ class CompareCapturesDialog(QDialog):
         """Show the differences in a pair; an exchange that only one side has cannot be compared."""
         if self._diff is None or not index.isValid():
             return
-        pair = self._diff.pair(self.pairs.number(index.row()))
+        pair = self._diff.pair(self.pairs.record(index.row()))
         if pair.left is None or pair.right is None:
             side = "left" if pair.left is not None else "right"
             self.alert.show_message("pair", f"Only the {side} capture has this exchange.")

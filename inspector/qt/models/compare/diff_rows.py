@@ -5,19 +5,20 @@ from __future__ import annotations
 import asyncio
 import time
 from enum import IntEnum
+from functools import partial
 
-from PySide6.QtCore import QAbstractTableModel, Qt
+from PySide6.QtCore import Qt
 from PySide6.QtGui import QColor
 
 from inspector.base.json.values import JSON
 from inspector.base.units import plural
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import CENTER, Column, Index, RecordRole, RecordTable
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.compare.diff import ChangeKind, Cut, Diff, path_text
 from inspector.traffic.compare.lines import Fold, Line, Row, each_line, lines
 
 # The span of a changed text that differs: a pair of start and end, or None.
-StretchRole = Qt.ItemDataRole.UserRole + 1
+StretchRole = RecordRole + 1
 _SLICE_S = 0.008
 _SIGNS = {
     ChangeKind.ADDED: "+",
@@ -42,21 +43,22 @@ _TONES: dict[ChangeKind, Tone] = {
 }
 
 
-class Column(IntEnum):
+class DiffColumn(IntEnum):
     SIGN = 0
     LEFT = 1
     RIGHT = 2
 
 
-class DiffRowsModel(QAbstractTableModel):
-    """The rows of a diff, at most `lines.MAX_LINES`. Each cell is a list lookup."""
+class DiffRowsModel(RecordTable[Row]):
+    """The rows of a diff, at most `lines.MAX_LINES`."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
+        columns = [Column("", _sign, _sign_tone, _sign_label, accessible=_sign_label, align=CENTER)]
+        for side in (DiffColumn.LEFT, DiffColumn.RIGHT):
+            columns.append(Column("", partial(_side_text, side), _tone, partial(_side_tip, side)))
+        super().__init__(theme, columns)
         self._diff: Diff | None = None
         self._opened: set[int] = set()
-        self._rows: list[Row] = []
         self._changes: list[int] = []
 
     async def show(self, diff: Diff) -> None:
@@ -74,7 +76,7 @@ class DiffRowsModel(QAbstractTableModel):
 
     def toggle(self, row: int) -> bool:
         """Open or close the fold at a row. Return False if there is none."""
-        key = self._rows[row].key
+        key = self.record(row).key
         if key is None:
             return False
         self._opened ^= {key}
@@ -89,19 +91,17 @@ class DiffRowsModel(QAbstractTableModel):
         self._set_rows(lines(self._diff, self._opened) if self._diff is not None else [])
 
     def _set_rows(self, rows: list[Row]) -> None:
-        self.beginResetModel()
-        self._rows = rows
-        self._changes = self._find_changes()
-        self.endResetModel()
+        self._changes = self._find_changes(rows)
+        self.replace(rows)
 
     def changes(self) -> list[int]:
         """Return the rows where a difference begins; in a long text, each line that differs."""
         return self._changes
 
-    def _find_changes(self) -> list[int]:
+    def _find_changes(self, rows: list[Row]) -> list[int]:
         found: list[int] = []
         entry = -1
-        for position, row in enumerate(self._rows):
+        for position, row in enumerate(rows):
             if not (isinstance(row, Line) and row.mark.is_difference):
                 entry = -1
             elif row.entry != entry:
@@ -117,12 +117,12 @@ class DiffRowsModel(QAbstractTableModel):
 
     def path(self, row: int) -> str:
         """Return the path of a row's value."""
-        line = self._rows[row]
+        line = self.record(row)
         return self._diff.path_text(line.entry) if self._diff is not None and isinstance(line, Line) else ""
 
     def ignorable(self, row: int) -> list[str]:
         """Return paths to ignore for a row: the exact one, and the same place in all items."""
-        line = self._rows[row]
+        line = self.record(row)
         if self._diff is None or not isinstance(line, Line):
             return []
         entry = self._diff.entries[line.entry]
@@ -134,82 +134,69 @@ class DiffRowsModel(QAbstractTableModel):
 
     def values(self, row: int) -> tuple[JSON | Cut, JSON | Cut] | None:
         """Return both values of a row, in full."""
-        line = self._rows[row]
+        line = self.record(row)
         if self._diff is None or not isinstance(line, Line):
             return None
         entry = self._diff.entries[line.entry]
         return entry.left, entry.right
 
     def note(self, row: int) -> str:
-        line = self._rows[row]
+        line = self.record(row)
         return line.note if isinstance(line, Line) else ""
 
     def as_text(self) -> str:
         """Return all rows as currently folded, in unified diff style."""
-        return "\n".join(text for row in self._rows for text in _unified(row))
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._rows)
-
-    def columnCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(Column)
+        return "\n".join(text for row in self.records for text in _unified(row))
 
     def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        row, column = self._rows[index.row()], index.column()
-        if isinstance(row, Fold):
-            return self._fold_data(row, column, role)
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._text(row, column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._color(row, column)
         if role == Qt.ItemDataRole.BackgroundRole:
-            return self._ground(row, column)
+            return self._ground(self.record(index.row()), index.column())
         if role == StretchRole:
-            return _stretch(row, column)
-        if role == Qt.ItemDataRole.TextAlignmentRole and column == Column.SIGN:
-            return Qt.AlignmentFlag.AlignCenter
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tip(row, column)
-        if role == Qt.ItemDataRole.AccessibleTextRole and column == Column.SIGN:
-            return _LABELS.get(row.mark, "")
-        return None
+            return _stretch(self.record(index.row()), index.column())
+        return super().data(index, role)
 
-    def _fold_data(self, fold: Fold, column: int, role: int) -> object:
-        if role == Qt.ItemDataRole.DisplayRole and column != Column.SIGN:
-            return f"{_indent(fold.depth)}⋯ {fold.count:,} equal"
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._theme.color("muted")
-        if role == Qt.ItemDataRole.BackgroundRole:
+    def _ground(self, row: Row, column: int) -> QColor | None:
+        """Return a tint for differences; sunken where only the other side has something, and for folds."""
+        if isinstance(row, Fold):
             return self._theme.color("sunken")
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return "Click to show them" if fold.key is not None else "Too many to show"
-        return None
-
-    def _text(self, line: Line, column: int) -> str:
-        if column == Column.SIGN:
-            return _SIGNS.get(line.mark, "›" if line.key is not None else "")
-        text = line.left if column == Column.LEFT else line.right
-        note = f"   {line.note}" if line.note and column == Column.RIGHT else ""
-        return f"{_indent(line.depth)}{text}{note}" if text or note else ""
-
-    def _color(self, line: Line, column: int) -> QColor:
-        if column == Column.SIGN:
-            return self._theme.color(_TONES.get(line.mark, "muted"))
-        return self._theme.color("muted" if line.mark is ChangeKind.IGNORED else "text")
-
-    def _ground(self, line: Line, column: int) -> QColor | None:
-        """Return a tint for differences; sunken where only the other side has something."""
-        if not line.mark.is_difference:
+        if not row.mark.is_difference:
             return None
-        text = {Column.LEFT: line.left, Column.RIGHT: line.right}.get(Column(column), "sign")
-        return self._theme.tokens.tint(_TONES[line.mark], 0.10) if text else self._theme.color("sunken")
+        text = {DiffColumn.LEFT: row.left, DiffColumn.RIGHT: row.right}.get(DiffColumn(column), "sign")
+        return self._theme.tokens.tint(_TONES[row.mark], 0.10) if text else self._theme.color("sunken")
 
-    def _tip(self, line: Line, column: int) -> str | None:
-        if column == Column.SIGN:
-            return _LABELS.get(line.mark)
-        return plain_tip(self._text(line, column).strip())
+
+def _sign(row: Row) -> str:
+    if isinstance(row, Fold):
+        return ""
+    return _SIGNS.get(row.mark, "›" if row.key is not None else "")
+
+
+def _sign_tone(row: Row) -> Tone:
+    return _TONES.get(row.mark, "muted") if isinstance(row, Line) else "muted"
+
+
+def _sign_label(row: Row) -> str:
+    return _fold_tip(row) if isinstance(row, Fold) else _LABELS.get(row.mark, "")
+
+
+def _side_text(side: int, row: Row) -> str:
+    if isinstance(row, Fold):
+        return f"{_indent(row.depth)}⋯ {row.count:,} equal"
+    text = row.left if side == DiffColumn.LEFT else row.right
+    note = f"   {row.note}" if row.note and side == DiffColumn.RIGHT else ""
+    return f"{_indent(row.depth)}{text}{note}" if text or note else ""
+
+
+def _side_tip(side: int, row: Row) -> str:
+    return _fold_tip(row) if isinstance(row, Fold) else _side_text(side, row).strip()
+
+
+def _fold_tip(fold: Fold) -> str:
+    return "Click to show them" if fold.key is not None else "Too many to show"
+
+
+def _tone(row: Row) -> Tone:
+    return "muted" if isinstance(row, Fold) or row.mark is ChangeKind.IGNORED else "text"
 
 
 def _named(step: str) -> str:
@@ -221,16 +208,21 @@ def _indent(depth: int) -> str:
     return "  " * min(depth, 40)
 
 
-def _stretch(line: Line, column: int) -> tuple[int, int] | None:
+def _stretch(line: Row, column: int) -> tuple[int, int] | None:
     """Return the span of a changed line between the common prefix and suffix of both texts."""
-    if line.mark is not ChangeKind.CHANGED or column == Column.SIGN or not (line.left and line.right):
+    if (
+        isinstance(line, Fold)
+        or line.mark is not ChangeKind.CHANGED
+        or column == DiffColumn.SIGN
+        or not (line.left and line.right)
+    ):
         return None
     left, right = line.left, line.right
     shorter = min(len(left), len(right))
     start = next((at for at in range(shorter) if left[at] != right[at]), shorter)
     rest = shorter - start
     end = next((at for at in range(rest) if left[-1 - at] != right[-1 - at]), rest)
-    text, margin = left if column == Column.LEFT else right, len(_indent(line.depth))
+    text, margin = left if column == DiffColumn.LEFT else right, len(_indent(line.depth))
     return margin + start, margin + len(text) - end
 
 

@@ -3,16 +3,13 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
 from enum import IntEnum
-
-from PySide6.QtCore import QAbstractTableModel, Qt
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import day
 from inspector.engine.drift.drift import DriftView
 from inspector.protocol.drift import NOUNS, SERVER, ChangeKind, ItemChange, changes_text
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import CENTER, Column, RecordTable
 from inspector.qt.theme import Theme, Tone
 
 _SIGNS = {ChangeKind.CHANGED: "≠", ChangeKind.RENAMED: "→", ChangeKind.ADDED: "+", ChangeKind.REMOVED: "−"}
@@ -22,7 +19,6 @@ _TONES: dict[ChangeKind, Tone] = {
     ChangeKind.ADDED: "ok",
     ChangeKind.REMOVED: "error",
 }
-_HEADS = ("", "Name", "Kind", "Change")
 
 
 class DriftColumn(IntEnum):
@@ -32,55 +28,22 @@ class DriftColumn(IntEnum):
     CHANGE = 3
 
 
-class DriftRowsModel(QAbstractTableModel):
-    """The changes since the baseline. Each cell is a list lookup: there may be ten thousand."""
+class DriftRowsModel(RecordTable[ItemChange]):
+    """The changes since the baseline; there may be ten thousand."""
 
     def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._changes: Sequence[ItemChange] = ()
+        columns: tuple[Column[ItemChange], ...] = (
+            Column("", _sign, _sign_tone, _change_kind, accessible=_change_kind, align=CENTER),
+            Column("Name", lambda change: name_text(change), "text", lambda change: name_text(change)),
+            Column("Kind", _kind, "muted", _kind),
+            Column("Change", _change_text, _change_tone, _change_tip),
+        )
+        super().__init__(theme, columns, item_of)
 
-    def show(self, changes: Sequence[ItemChange]) -> None:
-        self.beginResetModel()
-        self._changes = changes
-        self.endResetModel()
 
-    def change(self, row: int) -> ItemChange:
-        return self._changes[row]
-
-    def row_of(self, change: ItemChange) -> int | None:
-        """Return the row of the same item, whatever its change."""
-        known = (change.kind, change.name, change.number)
-        rows = enumerate(self._changes)
-        return next((row for row, each in rows if (each.kind, each.name, each.number) == known), None)
-
-    def rowCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(self._changes)
-
-    def columnCount(self, parent: Index = ROOT) -> int:
-        return 0 if parent.isValid() else len(DriftColumn)
-
-    def headerData(
-        self, section: int, orientation: Qt.Orientation, role: int = Qt.ItemDataRole.DisplayRole
-    ) -> object:
-        is_head = orientation is Qt.Orientation.Horizontal and role == Qt.ItemDataRole.DisplayRole
-        return _HEADS[section] if is_head else None
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        change, column = self._changes[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return _text(change, column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._theme.color(_tone(change, column))
-        if role == Qt.ItemDataRole.TextAlignmentRole and column == DriftColumn.SIGN:
-            return Qt.AlignmentFlag.AlignCenter
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return plain_tip(_tip(change, column))
-        if role == Qt.ItemDataRole.AccessibleTextRole and column == DriftColumn.SIGN:
-            return change.change_kind.value
-        return None
+def item_of(change: ItemChange) -> tuple[str, str, int]:
+    """Identify the item, whatever its change."""
+    return change.kind, change.name, change.number
 
 
 def name_text(change: ItemChange) -> str:
@@ -107,12 +70,20 @@ def since_text(view: DriftView) -> str:
     return day(view.taken_ns, time.time_ns())
 
 
-def _text(change: ItemChange, column: int) -> str:
-    if column == DriftColumn.SIGN:
-        return _SIGNS[change.change_kind]
-    if column == DriftColumn.NAME:
-        return name_text(change)
-    return NOUNS[change.kind] if column == DriftColumn.KIND else _change_text(change)
+def _sign(change: ItemChange) -> str:
+    return _SIGNS[change.change_kind]
+
+
+def _sign_tone(change: ItemChange) -> Tone:
+    return _TONES[change.change_kind]
+
+
+def _change_kind(change: ItemChange) -> str:
+    return change.change_kind.value
+
+
+def _kind(change: ItemChange) -> str:
+    return NOUNS[change.kind]
 
 
 def _change_text(change: ItemChange) -> str:
@@ -124,15 +95,9 @@ def _change_text(change: ItemChange) -> str:
     return f"hidden characters: {text}" if change.hidden else text
 
 
-def _tip(change: ItemChange, column: int) -> str:
-    if column == DriftColumn.CHANGE and change.hidden:
-        return f"New hidden characters in {change.hidden}"
-    return change.change_kind.value if column == DriftColumn.SIGN else _text(change, column)
+def _change_tip(change: ItemChange) -> str:
+    return f"New hidden characters in {change.hidden}" if change.hidden else _change_text(change)
 
 
-def _tone(change: ItemChange, column: int) -> Tone:
-    if column == DriftColumn.SIGN:
-        return _TONES[change.change_kind]
-    if column == DriftColumn.CHANGE:
-        return "error" if change.hidden else "muted"
-    return "muted" if column == DriftColumn.KIND else "text"
+def _change_tone(change: ItemChange) -> Tone:
+    return "error" if change.hidden else "muted"

@@ -10,7 +10,7 @@ from PySide6.QtGui import QColor, QIcon
 from inspector.base.json.values import compact, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, size, time_of_day
-from inspector.qt.models.row_models import plain_tip
+from inspector.qt.models.record_table import plain_tip
 from inspector.qt.models.traffic.row_search import OperationRows, SortKey
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog

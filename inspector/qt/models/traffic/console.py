@@ -5,17 +5,16 @@ The output is stderr, stray lines on stdout, and the start and end of the proces
 
 from __future__ import annotations
 
-from array import array
 from collections.abc import Iterable
 from enum import IntEnum
+from functools import partial
 
-from PySide6.QtCore import Qt
-from PySide6.QtGui import QColor, QIcon
+from PySide6.QtGui import QIcon
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, full_time, time_of_day
-from inspector.qt.models.row_models import Index, LogRowsModel, plain_tip
+from inspector.qt.models.record_table import RIGHT, Column, LogRowsModel
 from inspector.qt.models.traffic.columns import STATUS_TONES
 from inspector.qt.theme import Theme, Tone
 from inspector.traffic.log import TrafficLog
@@ -45,12 +44,16 @@ class ConsoleColumn(IntEnum):
 class ConsoleModel(LogRowsModel):
     """One server's output, one line per row."""
 
-    columns = ("Time", "Source", "Text")
-
     def __init__(self, log: TrafficLog, server: str, theme: Theme) -> None:
-        super().__init__(log)
+        columns = (
+            Column("Time", partial(_time, log), "muted", partial(_full_time, log)),
+            Column(
+                "Source", lambda number: _SOURCE_LABELS[RecordKind(log.kind(number))], partial(_tone, log)
+            ),
+            Column("Text", partial(_line, log), partial(_tone, log), mono=1),
+        )
+        super().__init__(log, theme, columns)
         self._server = server
-        self._theme = theme
 
     def matching(self, numbers: range) -> Iterable[int]:
         log, server = self._log, self._log.server_number(self._server)
@@ -60,48 +63,10 @@ class ConsoleModel(LogRowsModel):
             if log.kind(number) in _SOURCE_LABELS and log.server(number) == server
         )
 
-    def show_rows(self, rows: Iterable[int]) -> None:
-        """Show exactly these rows of the log."""
-        self.beginResetModel()
-        self._rows = array("q", rows)
-        self.endResetModel()
-
     def line(self, row: int) -> str:
         """Return the whole line in displayable form."""
         number = self._rows[row]
         return one_line(self._log.preview(number, self._log.kept(number)).decode(errors="replace"))
-
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        number, column = self._rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._cell(number, column)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._color(number, column)
-        if role == Qt.ItemDataRole.FontRole and column == ConsoleColumn.TEXT:
-            return self._theme.mono_font()
-        if role == Qt.ItemDataRole.ToolTipRole and column == ConsoleColumn.TIME:
-            return full_time(self._log.wall_ns(number))
-        return None
-
-    def _cell(self, number: int, column: int) -> str:
-        if column == ConsoleColumn.TIME:
-            return time_of_day(self._log.wall_ns(number))
-        if column == ConsoleColumn.SOURCE:
-            return _SOURCE_LABELS[RecordKind(self._log.kind(number))]
-        text = self._log.preview(number, _MAX_LINE_LENGTH * 4).decode(errors="replace")
-        return shorten(one_line(text), _MAX_LINE_LENGTH)
-
-    def _color(self, number: int, column: int) -> QColor:
-        kind = self._log.kind(number)
-        if column == ConsoleColumn.TIME:
-            return self._theme.color("muted")
-        if kind in (RecordKind.TEXT, RecordKind.INVALID):
-            return self._theme.color("warn")
-        if kind == RecordKind.LOCAL:
-            return self._theme.color("error")
-        return self._theme.color("muted" if kind == RecordKind.PROCESS else "text")
 
 
 class RawMessageColumn(IntEnum):
@@ -115,12 +80,28 @@ class RawMessageColumn(IntEnum):
 class RawMessagesModel(LogRowsModel):
     """One server's messages, starting with the first one sent from here."""
 
-    columns = ("", "Time", "Message", "Status", "Duration")
-
     def __init__(self, log: TrafficLog, server: str, theme: Theme) -> None:
-        super().__init__(log)
+        text = partial(_message_text, log)
+        columns: tuple[Column[int], ...] = (
+            Column(
+                "",
+                lambda number: "",
+                icon=partial(_direction_icon, log, theme),
+                accessible=lambda number: (
+                    "to the server" if log.direction(number) == Direction.OUT else "from the server"
+                ),
+            ),
+            Column("Time", partial(_time, log), "muted", partial(_full_time, log)),
+            Column("Message", text, "text", text, mono=1),
+            Column(
+                "Status",
+                lambda number: raw_message_state(log, number)[0],
+                lambda number: raw_message_state(log, number)[1],
+            ),
+            Column("Duration", partial(_response_time, log), "muted", align=RIGHT),
+        )
+        super().__init__(log, theme, columns)
         self._server = server
-        self._theme = theme
         self._has_begun = False
 
     def begin(self, length: int) -> None:
@@ -136,71 +117,49 @@ class RawMessagesModel(LogRowsModel):
         kinds, servers = log.columns.kind, log.columns.server
         return (number for number in numbers if servers[number] == server and kinds[number] in _SHOWN_KINDS)
 
-    def alignment(self, column: int) -> Qt.AlignmentFlag:
-        side = (
-            Qt.AlignmentFlag.AlignRight if column == RawMessageColumn.DURATION else Qt.AlignmentFlag.AlignLeft
-        )
-        return side | Qt.AlignmentFlag.AlignVCenter
 
-    def data(self, index: Index, role: int = Qt.ItemDataRole.DisplayRole) -> object:
-        if not index.isValid():
-            return None
-        number, column = self._rows[index.row()], index.column()
-        if role == Qt.ItemDataRole.DisplayRole:
-            return self._cell(number, column)
-        if role == Qt.ItemDataRole.DecorationRole and column == RawMessageColumn.DIRECTION:
-            return self._icon(number)
-        if role == Qt.ItemDataRole.ForegroundRole:
-            return self._color(number, column)
-        if role == Qt.ItemDataRole.FontRole and column == RawMessageColumn.TEXT:
-            return self._theme.mono_font()
-        if role == Qt.ItemDataRole.TextAlignmentRole:
-            return self.alignment(column)
-        if role == Qt.ItemDataRole.ToolTipRole:
-            return self._tip(number, column)
-        if role == Qt.ItemDataRole.AccessibleTextRole and column == RawMessageColumn.DIRECTION:
-            return "to the server" if self._log.direction(number) == Direction.OUT else "from the server"
-        return None
+def _time(log: TrafficLog, number: int) -> str:
+    return time_of_day(log.wall_ns(number))
 
-    def _cell(self, number: int, column: int) -> str:
-        log = self._log
-        match column:
-            case RawMessageColumn.TIME:
-                return time_of_day(log.wall_ns(number))
-            case RawMessageColumn.TEXT:
-                return self._text(number)
-            case RawMessageColumn.STATUS:
-                return raw_message_state(self._log, number)[0]
-            case RawMessageColumn.DURATION:
-                took = log.duration_ns(number) if log.kind(number) in _RESPONSES else None
-                return "" if took is None else duration(took)
-        return ""
 
-    def _text(self, number: int) -> str:
-        """Return a row's text. A response starts with its method, to be found in a long list."""
-        log = self._log
-        text = one_line(log.preview(number, _MAX_MESSAGE_LENGTH).decode(errors="replace"))
-        if log.kind(number) in _RESPONSES and log.method(number):
-            text = f"{one_line(log.method(number))} ⇒ {text}"
-        return shorten(text, _MAX_MESSAGE_LENGTH)
+def _full_time(log: TrafficLog, number: int) -> str:
+    return full_time(log.wall_ns(number))
 
-    def _icon(self, number: int) -> QIcon | None:
-        match self._log.direction(number):
-            case Direction.OUT:
-                return self._theme.icon("arrow-out", "outbound")
-            case Direction.IN:
-                return self._theme.icon("arrow-in", "inbound")
-        return None
 
-    def _color(self, number: int, column: int) -> QColor:
-        if column == RawMessageColumn.STATUS:
-            return self._theme.color(raw_message_state(self._log, number)[1])
-        return self._theme.color("text" if column == RawMessageColumn.TEXT else "muted")
+def _line(log: TrafficLog, number: int) -> str:
+    text = log.preview(number, _MAX_LINE_LENGTH * 4).decode(errors="replace")
+    return shorten(one_line(text), _MAX_LINE_LENGTH)
 
-    def _tip(self, number: int, column: int) -> str | None:
-        if column == RawMessageColumn.TIME:
-            return full_time(self._log.wall_ns(number))
-        return plain_tip(self._text(number)) if column == RawMessageColumn.TEXT else None
+
+def _tone(log: TrafficLog, number: int) -> Tone:
+    kind = log.kind(number)
+    if kind in (RecordKind.TEXT, RecordKind.INVALID):
+        return "warn"
+    if kind == RecordKind.LOCAL:
+        return "error"
+    return "muted" if kind == RecordKind.PROCESS else "text"
+
+
+def _message_text(log: TrafficLog, number: int) -> str:
+    """Return a row's text. A response starts with its method, to be found in a long list."""
+    text = one_line(log.preview(number, _MAX_MESSAGE_LENGTH).decode(errors="replace"))
+    if log.kind(number) in _RESPONSES and log.method(number):
+        text = f"{one_line(log.method(number))} ⇒ {text}"
+    return shorten(text, _MAX_MESSAGE_LENGTH)
+
+
+def _direction_icon(log: TrafficLog, theme: Theme, number: int) -> QIcon | None:
+    match log.direction(number):
+        case Direction.OUT:
+            return theme.icon("arrow-out", "outbound")
+        case Direction.IN:
+            return theme.icon("arrow-in", "inbound")
+    return None
+
+
+def _response_time(log: TrafficLog, number: int) -> str:
+    took = log.duration_ns(number) if log.kind(number) in _RESPONSES else None
+    return "" if took is None else duration(took)
 
 
 def rejection_status(log: TrafficLog, row: int) -> int | None:

@@ -12,7 +12,7 @@ from PySide6.QtCore import QAbstractItemModel, QModelIndex, QObject, Qt
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural, size
-from inspector.qt.models.row_models import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, plain_tip
 from inspector.qt.theme import Theme
 from inspector.traffic.analysis.statistics import MethodStats
 

@@ -17,7 +17,7 @@ from PySide6.QtCore import (
 from PySide6.QtGui import QColor
 
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.row_models import ROOT, Index
+from inspector.qt.models.record_table import ROOT, Index
 from inspector.qt.models.traffic.columns import HEADERS, NUMERIC, Column, TrafficCells
 from inspector.qt.models.traffic.row_search import Matcher, RowSearch, sort_in_steps, sort_now
 from inspector.qt.theme import Theme

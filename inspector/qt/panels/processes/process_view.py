@@ -29,7 +29,7 @@ from inspector.engine.processes.processes import EndedProcess, ProcessView
 from inspector.engine.processes.sample import OpenFile, Sample
 from inspector.engine.server_view import ServerView
 from inspector.qt.actions import Actions
-from inspector.qt.models.processes import Column, ProcessesModel, age_text, percent_text
+from inspector.qt.models.processes import ProcessColumn, ProcessesModel, age_text, percent_text
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.item_views import style_table, style_tree
@@ -38,12 +38,12 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
 _RUNNING_WIDTHS = {
-    Column.PID: 58,
-    Column.CPU: 52,
-    Column.MEMORY: 68,
-    Column.THREADS: 58,
-    Column.HANDLES: 44,
-    Column.AGE: 74,
+    ProcessColumn.PID: 58,
+    ProcessColumn.CPU: 52,
+    ProcessColumn.MEMORY: 68,
+    ProcessColumn.THREADS: 58,
+    ProcessColumn.HANDLES: 44,
+    ProcessColumn.AGE: 74,
 }
 _ENDED_WIDTHS = {0: 88, 2: 76, 3: 60}
 _MIN_ROWS, _MAX_ROWS = 1, 8
@@ -140,8 +140,8 @@ class RunningProcesses(QWidget):
         self._show_files(sample)
 
     def _show_command(self) -> None:
-        row = self.table.currentIndex().row()
-        self.command.setText(self.model.process(row).command if 0 <= row < self.model.rowCount() else "")
+        process = self.model.find(self.table.currentIndex().row())
+        self.command.setText(process.command if process is not None else "")
 
     def _show_files(self, sample: Sample) -> None:
         text = f"Open files {len(sample.files):,}" if sample.files else "No open files"
@@ -170,7 +170,7 @@ class RunningProcesses(QWidget):
         for position, width in _RUNNING_WIDTHS.items():
             self.table.setColumnWidth(position, width)
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(Column.NAME, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(ProcessColumn.NAME, QHeaderView.ResizeMode.Stretch)
         self.files.setAccessibleName("Open files")
         self.files.setColumnCount(2)
         self.files.setHeaderHidden(True)

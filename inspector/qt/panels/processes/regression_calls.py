@@ -31,8 +31,8 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.regression_calls import (
     TONES,
-    Column,
     RegressionCallsModel,
+    RegressionColumn,
     difference_text,
     summary_text,
 )
@@ -61,7 +61,7 @@ _SHAPES = {
     RegressionState.STOPPED: DotShape.DASH,
     RegressionState.NOT_APPROVED: DotShape.TRIANGLE,
 }
-_WIDTHS = {Column.STATE: 116, Column.DURATION: 66, Column.CPU: 66}
+_WIDTHS = {RegressionColumn.STATE: 116, RegressionColumn.DURATION: 66, RegressionColumn.CPU: 66}
 _FIRST_RESULT = "the first successful result since MCP Lens started"
 
 
@@ -130,11 +130,12 @@ class RegressionCallsView(QWidget):
     def show_view(self, view: RegressionView) -> None:
         was_running, self._view = self._view.is_running, view
         chosen = self._chosen()
-        self.model.show(view)
-        row = self.model.row_of(chosen.call.path) if chosen is not None else -1
-        if was_running and not view.is_running and self.model.first_bad() >= 0:
-            row = self.model.first_bad()  # select the first failure automatically
-        self.table.selectRow(max(row, 0))
+        self.model.update(view.results)
+        row = self.model.row_of(chosen.call.path) if chosen is not None else None
+        bad = self.model.first_bad()
+        if was_running and not view.is_running and bad is not None:
+            row = bad  # select the first failure automatically
+        self.table.selectRow(row or 0)
         self._show_chosen()
         self._update()
 
@@ -159,7 +160,7 @@ class RegressionCallsView(QWidget):
             self.stack.explain("empty", "bookmark", "No regression calls", text, action=manage)
 
     def _chosen(self) -> RegressionResult | None:
-        return self.model.result(self.table.currentIndex().row())
+        return self.model.find(self.table.currentIndex().row())
 
     def _show_chosen(self) -> None:
         result = self._chosen()
@@ -283,7 +284,7 @@ class RegressionCallsView(QWidget):
             self.table.setColumnWidth(column, width)
         header = self.table.horizontalHeader()
         header.setStretchLastSection(False)
-        for column in (Column.CALL, Column.DIFFERENCE):
+        for column in (RegressionColumn.CALL, RegressionColumn.DIFFERENCE):
             header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         for page in (self.changes, self.response, self.placeholder):
             self._pages.addWidget(page)

@@ -29,7 +29,7 @@ from inspector.protocol.tasks import TaskStatus, tasks_of
 from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import connection_placeholder
-from inspector.qt.models.tasks import Column, TasksModel, tone_of
+from inspector.qt.models.tasks import TaskColumn, TasksModel, tone_of
 from inspector.qt.panels.tasks.detail import TaskDetail
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -44,12 +44,12 @@ if TYPE_CHECKING:
     from inspector.engine.engine import Engine
 
 _WIDTHS = {
-    Column.STATUS: 120,
-    Column.TOOL: 120,
-    Column.ID: 150,
-    Column.AGE: 88,
-    Column.TTL: 96,
-    Column.POLL: 84,
+    TaskColumn.STATUS: 120,
+    TaskColumn.TOOL: 120,
+    TaskColumn.ID: 150,
+    TaskColumn.AGE: 88,
+    TaskColumn.TTL: 96,
+    TaskColumn.POLL: 84,
 }
 _TICK_MS = 1_000
 _SHAPES = {
@@ -112,7 +112,7 @@ class TasksPanel(QWidget):
         for column, width in _WIDTHS.items():
             self.table.setColumnWidth(column, width)
         header.setStretchLastSection(False)
-        header.setSectionResizeMode(Column.STATUS_MESSAGE, QHeaderView.ResizeMode.Stretch)
+        header.setSectionResizeMode(TaskColumn.STATUS_MESSAGE, QHeaderView.ResizeMode.Stretch)
         header.setMinimumSectionSize(60)
         split = QSplitter(Qt.Orientation.Vertical)
         split.setChildrenCollapsible(False)
@@ -172,7 +172,8 @@ class TasksPanel(QWidget):
         self.detail.reply_requested.connect(self.reply_requested)
 
     async def _load(self) -> None:
-        self.model.set_all(await self._bridge.ask(lambda engine: engine.tasks.views(self._server)))
+        views = await self._bridge.ask(lambda engine: engine.tasks.views(self._server))
+        self.model.update(reversed(views))
         self._is_loaded = True
         self._choose_first()
         if self._awaited:
@@ -269,10 +270,10 @@ class TasksPanel(QWidget):
 
     def _choose(self, id: str) -> bool:
         row = self.model.row_of(id)
-        if row >= 0:
+        if row is not None:
             self.table.selectRow(row)
             self.table.scrollTo(self.model.index(row, 0))
-        return row >= 0
+        return row is not None
 
     def _choose_first(self) -> None:
         if not self.table.currentIndex().isValid() and self.model.rowCount():
@@ -280,7 +281,7 @@ class TasksPanel(QWidget):
 
     def _on_current_changed(self, current: QModelIndex, previous: QModelIndex) -> None:
         if current.isValid():
-            self.detail.show_view(self.model.view(current.row()))
+            self.detail.show_view(self.model.record(current.row()))
 
     def _update(self) -> None:
         total, running = self.model.rowCount(), self.model.count_running()

@@ -23,8 +23,8 @@ from PySide6.QtWidgets import (
 
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, plural
-from inspector.qt.models.traffic.columns import Column as TableColumn
-from inspector.qt.models.traffic.related import Column, RelatedMessagesModel
+from inspector.qt.models.traffic.columns import Column
+from inspector.qt.models.traffic.related import RelatedColumn, RelatedMessagesModel
 from inspector.qt.panels.traffic.row_commands import FilterTerm, add_terms, terms_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.item_views import style_table
@@ -122,9 +122,9 @@ class RelatedView(QWidget):
         self.table.setFont(theme.mono_font(0.95))
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
         header = self.table.horizontalHeader()
-        header.setSectionResizeMode(Column.TEXT, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(Column.OFFSET, 84)
-        self.table.setColumnWidth(Column.ROLE, 84)
+        header.setSectionResizeMode(RelatedColumn.TEXT, QHeaderView.ResizeMode.Stretch)
+        self.table.setColumnWidth(RelatedColumn.OFFSET, 84)
+        self.table.setColumnWidth(RelatedColumn.ROLE, 84)
         self.table.clicked.connect(self._on_chosen)
         self.table.activated.connect(self._on_chosen)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
@@ -148,7 +148,7 @@ class RelatedView(QWidget):
             return
         top = self.table.verticalScrollBar().value()
         self.model.set_related(related, row)
-        position = self.model.position_of(row)
+        position = self.model.row_of(row)
         if position is not None:
             self.table.selectRow(position)
         self.table.verticalScrollBar().setValue(top)
@@ -173,7 +173,7 @@ class RelatedView(QWidget):
         if number is not None:
             menu.addAction("Go to this row", partial(self.row_requested.emit, number))
             menu.addSeparator()
-            add_terms(menu, terms_of(self._log, number, TableColumn.MESSAGE), self._narrow)
+            add_terms(menu, terms_of(self._log, number, Column.MESSAGE), self._narrow)
         return menu
 
     def _on_menu_requested(self, at: QPoint) -> None:
