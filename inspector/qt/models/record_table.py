@@ -82,13 +82,21 @@ class RecordTable(QAbstractTableModel, Generic[T]):
         """
         fresh = list(records)
         keys = self._keys_of(fresh)
+        if keys != self._keys and not self._move_rows(fresh, keys):
+            self.replace(fresh)
+            return
+        before, self._records = self._records, fresh
+        for first, last in _runs(row for row, record in enumerate(fresh) if record is not before[row]):
+            self.dataChanged.emit(self.index(first, 0), self.index(last, len(self._columns) - 1))
+
+    def _move_rows(self, fresh: list[T], keys: list[Hashable]) -> bool:
+        """Remove, reorder and insert rows to get these keys; return False if replacing all is cheaper."""
         wanted, known = set(keys), set(self._keys)
         removed = [*_runs(row for row, key in enumerate(self._keys) if key not in wanted)]
         added = [*_runs(row for row, key in enumerate(keys) if key not in known)]
         is_unique = len(wanted) == len(keys) and len(known) == len(self._keys)
         if not is_unique or len(removed) + len(added) > _MAX_RUNS:
-            self.replace(fresh)
-            return
+            return False
         for first, last in reversed(removed):
             self.beginRemoveRows(ROOT, first, last)
             del self._records[first : last + 1], self._keys[first : last + 1]
@@ -99,9 +107,7 @@ class RecordTable(QAbstractTableModel, Generic[T]):
             self._records[first:first] = fresh[first : last + 1]
             self._keys[first:first] = keys[first : last + 1]
             self.endInsertRows()
-        before, self._records = self._records, fresh
-        for first, last in _runs(row for row, record in enumerate(fresh) if record is not before[row]):
-            self.dataChanged.emit(self.index(first, 0), self.index(last, len(self._columns) - 1))
+        return True
 
     def _reorder(self, keys: list[Hashable]) -> None:
         """Bring the rows into the order of these keys."""

@@ -9,9 +9,11 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from PySide6.QtCore import QPersistentModelIndex, Qt
+from PySide6.QtWidgets import QApplication
 
 from inspector.qt.models.record_table import RIGHT, Column, RecordRole, RecordTable
 from inspector.qt.theme import Theme
+from tests.qt.panel_stage import ICONS
 
 
 @dataclass(frozen=True)
@@ -25,10 +27,15 @@ def pets(*names: str) -> list[Pet]:
 
 
 @pytest.fixture
+def theme(qapp: QApplication) -> Theme:
+    return Theme(ICONS)
+
+
+@pytest.fixture
 def table(theme: Theme) -> RecordTable[Pet]:
-    columns = (
-        Column[Pet]("Name", lambda pet: pet.name, tip=lambda pet: "<b>" if pet.age > 1 else ""),
-        Column[Pet]("Age", lambda pet: str(pet.age), "muted", align=RIGHT),
+    columns: tuple[Column[Pet], ...] = (
+        Column("Name", lambda pet: pet.name, tip=lambda pet: "<b>" if pet.age > 1 else ""),
+        Column("Age", lambda pet: str(pet.age), "muted", align=RIGHT),
     )
     return RecordTable(theme, columns, lambda pet: pet.name)
 
