@@ -35,7 +35,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 if TYPE_CHECKING:
@@ -169,11 +169,8 @@ class DriftDialog(QDialog):
         """Run a request and close; on failure stay open and show the error."""
 
         async def run() -> None:
-            try:
+            with reported(self.alert, "failed", "error"):
                 await self._bridge.ask(act)
-            except UserError as exc:
-                self.alert.show_message("failed", exc.summary, exc.next_step, tone="error")
-            else:
                 self.close()
 
         self._bridge.start(name, run(), self)

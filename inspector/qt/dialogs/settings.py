@@ -35,7 +35,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.item_views import style_list, style_sidebar
 from inspector.qt.widgets.layout import hbox, vbox
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
 _SECTIONS_WIDTH = 190
@@ -178,12 +178,8 @@ class SettingsDialog(QDialog):
 
     def _on_folder_requested(self, target: str) -> None:
         path = self._locations[target]
-        try:
+        with reported(self.alert, "folder"):
             self._opener.open_folder(path if path.is_dir() else path.parent)
-        except UserError as exc:
-            self.alert.show_message("folder", exc.summary, exc.next_step)
-        else:
-            self.alert.close_topic("folder")
 
     def event(self, event: QEvent) -> bool:
         """Reload on activation: some settings can be changed elsewhere in the app."""

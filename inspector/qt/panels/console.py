@@ -30,7 +30,7 @@ from inspector.qt.widgets.inputs.controls import bind_keys
 from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
-from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.notices.notices import Alert
 
 
 class ConsolePanel(QWidget):
@@ -126,7 +126,7 @@ class RawConsole(QWidget):
         self._position = 0  # in the history; past its end is the draft
         self._draft = b""
         self._is_chosen = False  # by the user, since the last message was sent
-        self.strips = StatusStrips(theme)
+        self.strips = Alert(theme, is_compact=True)
         self.composer = RawComposer(bridge, theme)
         self.model = RawMessagesModel(bridge.log, server, theme)
         self.table = QTableView()
@@ -140,13 +140,13 @@ class RawConsole(QWidget):
     def set_view(self, view: ServerView) -> None:
         self.composer.set_view(view)
         if view.status is ServerStatus.CONNECTED:
-            self.strips.withdraw("connection")
+            self.strips.close_topic("connection")
         elif view.status in UP_STATUSES:
             self.strips.show_message("connection", f"Still {view.status.value}: nothing can be sent yet.")
         else:
             text = "Not connected: your text stays here until you can send it."
             can_connect = view.status is not ServerStatus.DISABLED
-            self.strips.show_message("connection", text, self._connect_action if can_connect else None)
+            self.strips.show_message("connection", text, "", [self._connect_action] if can_connect else [])
 
     def send(self) -> None:
         self.composer.send()

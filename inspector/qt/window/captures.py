@@ -24,7 +24,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.notices.notices import JobBar, StatusStrips
+from inspector.qt.widgets.notices.notices import Alert, JobBar
 from inspector.traffic.records import CAPTURE_SUFFIX, OPENABLE_SUFFIXES
 
 if TYPE_CHECKING:
@@ -275,7 +275,7 @@ class CaptureNotices(QObject):
 
     open_requested = Signal(object)
 
-    def __init__(self, bridge: Bridge, strips: StatusStrips, parent: QObject | None = None) -> None:
+    def __init__(self, bridge: Bridge, strips: Alert, parent: QObject | None = None) -> None:
         super().__init__(parent)
         self._bridge = bridge
         self._strips = strips
@@ -309,10 +309,10 @@ class CaptureNotices(QObject):
         paths = [each.path for each in found]
         open_it.triggered.connect(lambda: self._close_offer(paths, latest.path))
         dismiss.triggered.connect(lambda: self._close_offer(paths, None))
-        self._strips.show_message("interrupted", text + others, open_it, "accent", dismiss)
+        self._strips.show_message("interrupted", text + others, "", [open_it, dismiss], "accent")
 
     def _close_offer(self, offered: list[Path], chosen: Path | None) -> None:
-        self._strips.withdraw("interrupted")
+        self._strips.close_topic("interrupted")
         self._bridge.start("settle captures", self._settle(offered, chosen))
 
     async def _settle(self, offered: list[Path], chosen: Path | None) -> None:
@@ -324,10 +324,10 @@ class CaptureNotices(QObject):
     def _on_recording_changed(self, state: RecordingState) -> None:
         self.recording = state
         if not state.reason:
-            self._strips.withdraw("recording")
+            self._strips.close_topic("recording")
             return
         what = "Recording is paused" if state.is_paused else "Recording is falling behind"
-        self._strips.show_message("recording", f"{what}. {state.reason} {state.next_step}", None, "warn")
+        self._strips.show_message("recording", f"{what}. {state.reason}", state.next_step, tone="warn")
 
 
 def openable(data: QMimeData) -> list[Path]:

@@ -477,7 +477,7 @@ class TrafficCommands(QObject):
         if row is None or self._left is None:
             return
         for each in self._window.captures.panels():
-            each.strips.withdraw("selected for compare")
+            each.strips.close_topic("selected for compare")
         self.open_compare(self._left, self._side(panel, row))
 
     def _update(self, panel: TrafficPanel) -> None:

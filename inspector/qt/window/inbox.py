@@ -94,7 +94,9 @@ class InboxController(QObject):
         if is_notable_end(inbox_request) and not self.is_in_view(inbox_request.server):
             self._unseen.append(inbox_request)
             text = ended_text(self._unseen)
-            self._window.strips.show_message("inbox", text, self._show_unseen, "warn", self._dismiss_unseen)
+            self._window.strips.show_message(
+                "inbox", text, "", [self._show_unseen, self._dismiss_unseen], "warn"
+            )
 
     def _on_panel_shown(self, server: str | None) -> None:
         """Remove notifications about requests the user can see now."""
@@ -107,7 +109,7 @@ class InboxController(QObject):
 
     def _clear_unseen(self) -> None:
         self._unseen.clear()
-        self._window.strips.withdraw("inbox")
+        self._window.strips.close_topic("inbox")
 
     async def _show(self, panel: InboxPanel, inbox_id: int) -> None:
         if not panel.show_request(inbox_id):

@@ -31,7 +31,7 @@ from inspector.qt.theme import Scheme, Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
-from inspector.qt.widgets.notices.notices import JobBar, NoticeBar, StatusStrips
+from inspector.qt.widgets.notices.notices import Alert, JobBar, NoticeBar
 from inspector.qt.window.captures import CaptureDocks, CaptureNotices, openable
 from inspector.qt.window.command_palette import CommandPalette
 from inspector.qt.window.commands import Commands, TrafficCommands
@@ -102,7 +102,7 @@ class MainWindow(QMainWindow):
         self.notices = NoticeBar(theme)
         self._capture_count = 0
         self.secrets_status: SecretsStatus | None = None
-        self.strips = StatusStrips(theme)
+        self.strips = Alert(theme, is_compact=True)
         self.jobs = JobBar(theme)
         self.captures = CaptureDocks(
             bridge, self.actions_table, theme, self.traffic, self.jobs, self._add_capture_dock, self
@@ -117,7 +117,7 @@ class MainWindow(QMainWindow):
         self.capture_notice = CaptureNotices(bridge, self.strips, self)
         self._may_lose_rows = False
         self._dismiss_message = QAction("Dismiss", self)
-        self._dismiss_message.triggered.connect(lambda: self.strips.withdraw("message"))
+        self._dismiss_message.triggered.connect(lambda: self.strips.close_topic("message"))
         self._commands = Commands(self, bridge, self.actions_table)
         self._connect()
         self._restore()
@@ -326,7 +326,7 @@ class MainWindow(QMainWindow):
 
     def notify(self, text: str) -> None:
         """Report a success that is not otherwise visible."""
-        self.strips.show_message("message", text, self._dismiss_message, "ok")
+        self.strips.show_message("message", text, "", [self._dismiss_message], "ok")
 
     # Methods, not lambdas: Qt would keep a lambda, and the window with it, for as long as the bridge lives.
     def _on_server_list_changed(self, diff: ServerListDiff) -> None:

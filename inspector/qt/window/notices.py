@@ -81,13 +81,13 @@ class ServerListNotice(QObject):
         )
         if shiboken6.isValid(self._window):
             text = f"{one_line(file)} changed on disk: {server_list_changes_text(diff)}."
-            self._window.strips.show_message(_SERVER_LIST, text, self._show, "accent", self._dismiss)
+            self._window.strips.show_message(_SERVER_LIST, text, "", [self._show, self._dismiss], "accent")
 
     def _on_closed(self) -> None:
         self._dialog = None
 
     def _on_dismissed(self) -> None:
-        self._window.strips.withdraw(_SERVER_LIST)
+        self._window.strips.close_topic(_SERVER_LIST)
         self._changes.clear()
 
 
@@ -110,7 +110,7 @@ class DoctorNotice(QObject):
         workspace = self._window.workspaces.get(view.name)
         if view.status is not ServerStatus.FAILED:
             if workspace is not None:
-                workspace.strips.withdraw(_DOCTOR)
+                workspace.strips.close_topic(_DOCTOR)
             return
         is_in_front = workspace is not None and self._window.workspace() is workspace
         if before is ServerStatus.CONNECTING and is_in_front:
@@ -130,18 +130,18 @@ class DoctorNotice(QObject):
         failure = report.failure
         is_up = workspace.view.status is ServerStatus.CONNECTED  # reconnected, or never lost
         if report.is_running or failure is None or is_up or workspace.is_at("doctor"):
-            workspace.strips.withdraw(_DOCTOR)
+            workspace.strips.close_topic(_DOCTOR)
             return
         if workspace not in self._watched:
             self._watched.add(workspace)
             workspace.tab_changed.connect(self._on_tab_changed)
-        workspace.strips.show_message(_DOCTOR, failure.cause, self._show_diagnosis, "error")
+        workspace.strips.show_message(_DOCTOR, failure.cause, "", [self._show_diagnosis], "error")
 
     def _on_tab_changed(self) -> None:
         """Remove the strip once the user sees the Doctor tab."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.is_at("doctor"):
-            workspace.strips.withdraw(_DOCTOR)
+            workspace.strips.close_topic(_DOCTOR)
 
 
 class DriftNotice(QObject):
@@ -167,9 +167,9 @@ class DriftNotice(QObject):
         """Show or remove the strip in a server's workspace."""
         view = self._views.get(workspace.view.name)
         if view is None or view.is_acknowledged or not (view.changes or view.problem):
-            workspace.strips.withdraw(_DRIFT)
+            workspace.strips.close_topic(_DRIFT)
             return
-        workspace.strips.show_message(_DRIFT, notice_text(view), self._review(view.server), "warn")
+        workspace.strips.show_message(_DRIFT, notice_text(view), "", [self._review(view.server)], "warn")
 
     def open(self, server: str) -> None:
         """Open the changes, item by item. One window per server."""
@@ -239,10 +239,10 @@ class LoginNotice(QObject):
         if server not in self._actions:
             self._actions[server] = QAction("Show login", self)
             self._actions[server].triggered.connect(partial(self._show, server))
-        self._window.strips.show_message(_strip_key(server), text, self._actions[server])
+        self._window.strips.show_message(_strip_key(server), text, "", [self._actions[server]])
 
     def _withdraw(self, server: str) -> None:
-        self._window.strips.withdraw(_strip_key(server))
+        self._window.strips.close_topic(_strip_key(server))
 
     def _show(self, server: str) -> None:
         self._window.servers.choose(server)

@@ -170,14 +170,14 @@ class ServerCommands(QObject):
         self._removed = [(removed, until) for removed, until in self._removed if until > now]
         if not self._removed:
             self._expiry.stop()
-            self._window.strips.withdraw(_REMOVED)
+            self._window.strips.close_topic(_REMOVED)
             return
         last, until = self._removed[-1]
         self._expiry.start(int((until - now) * 1000) + 1)
         name = f"“{shorten(one_line(last.name), _MAX_NAME_LENGTH)}”"
         others = len(self._removed) - 1
         text = f"Removed {name} and {others} before it." if others else f"Removed {name}."
-        self._window.strips.show_message(_REMOVED, text, self._undo)
+        self._window.strips.show_message(_REMOVED, text, "", [self._undo])
 
     async def _copy_claude_command(self, view: ServerView) -> None:
         from inspector.config.foreign.export import claude_command

@@ -22,7 +22,7 @@ from inspector.qt.panels.server_list import MARKS
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import discard, hbox, vbox
-from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge, StateDot
 from inspector.qt.widgets.text.labels import Heading, PlainLabel
 
@@ -109,7 +109,7 @@ class Workspace(QWidget):
         self._login_button = ActionButton(actions["server.login"])
         self._connect_button = ActionButton(actions["server.connect"], "primary")
         self._disconnect_button = ActionButton(actions["server.disconnect"])
-        self.strips = StatusStrips(theme)
+        self.strips = Alert(theme, is_compact=True)
         self.tabs = QTabWidget()
         self._disposal = QTimer(self, singleShot=True, interval=0)
         self._disposal.timeout.connect(self._delete_next_panel)
@@ -139,10 +139,10 @@ class Workspace(QWidget):
 
     def _show_stream_problem(self, reason: str) -> None:
         if not reason:
-            self.strips.withdraw(_STREAM)
+            self.strips.close_topic(_STREAM)
             return
         text = f"Server messages are not received: {one_line(reason)}"
-        self.strips.show_message(_STREAM, text, self._actions["server.reopen_stream"], "warn")
+        self.strips.show_message(_STREAM, text, "", [self._actions["server.reopen_stream"]], "warn")
 
     def dispose(self) -> None:
         """Delete the panels one after the other, then the rest: at once, it would block for 0.1 s."""

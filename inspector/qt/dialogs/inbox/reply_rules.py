@@ -38,7 +38,7 @@ from inspector.qt.widgets.inputs.filter_bar import Completer, TextError
 from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 if TYPE_CHECKING:
@@ -266,15 +266,11 @@ class ReplyRulesDialog(QDialog):
             self._start("store a key", self._store_key(rule.key_name, value))
 
     async def _store_key(self, name: str, value: str) -> None:
-        try:
+        with reported(self.alert, "key", "error"):
             await self._bridge.ask(lambda engine: engine.secrets.put(name, value))
-        except UserError as exc:
-            self.alert.show_message("key", exc.summary, exc.next_step, tone="error")
-            return
-        self.alert.close_topic("key")
-        self._stored |= {name}
-        self.form.endpoint.key.clear()
-        self.form.replace_endpoint_key(name)
+            self._stored |= {name}
+            self.form.endpoint.key.clear()
+            self.form.replace_endpoint_key(name)
         self._update_key()
 
     def _on_delete_key(self) -> None:
@@ -484,9 +480,5 @@ class InboxTimeoutRow(QWidget):
         self._bridge.save("save the Inbox timeout", self._save(seconds))
 
     async def _save(self, seconds: int) -> None:
-        try:
+        with reported(self._alert, "timeout", "error"):
             await self._bridge.ask(lambda engine: engine.settings.set("inbox.timeout", seconds))
-        except UserError as exc:
-            if not shiboken6.isValid(self):
-                raise
-            self._alert.show_message("timeout", exc.summary, exc.next_step, tone="error")

@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QHeaderView, QSplitter, QTreeWidget, QTreeWidgetItem, QWidget
 
-from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.config.foreign.discovery import DiscoveredFile
@@ -32,7 +31,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.item_views import style_tree
 from inspector.qt.widgets.layout import PanelHeader, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import plain_tooltip
 
 _WIDTHS = [380, 760]
@@ -113,12 +112,8 @@ class DiscoveredServersPanel(QWidget):
 
     async def _show_errors(self, work: Coroutine[Any, Any, None]) -> None:
         """Await `work` and show errors here, next to their subject."""
-        try:
+        with reported(self.alert, "failed", "error"):
             await work
-        except UserError as exc:
-            if not shiboken6.isValid(self):
-                raise
-            self.alert.show_message("failed", str(exc), tone="error")
 
     async def _load(self) -> None:
         """Load what was found before the panel was opened."""

@@ -6,7 +6,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication
 from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 
-from inspector.base.errors import UserError
 from inspector.engine.doctor.results import Action, ActionKind, CheckReport, Diagnosis, report_summary
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
@@ -17,7 +16,7 @@ from inspector.qt.theme import SPACE_3, SPACE_4, SPACE_6, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 _MAX_WIDTH = 900
@@ -91,18 +90,13 @@ class DoctorPanel(QWidget):
 
     async def _run(self) -> None:
         self.alert.close_all()
-        try:
+        with reported(self.alert, "run", "error"):
             await self._bridge.ask(lambda engine: engine.doctor.start(self._server))
-        except UserError as exc:
-            self.alert.show_message("run", exc.summary, exc.next_step, tone="error")
 
     async def _copy(self) -> None:
-        try:
+        with reported(self.alert, "copy", "error"):
             text = await self._bridge.ask(lambda engine: engine.doctor.text(self._server))
-        except UserError as exc:
-            self.alert.show_message("copy", exc.summary, exc.next_step, tone="error")
-            return
-        QGuiApplication.clipboard().setText(text)
+            QGuiApplication.clipboard().setText(text)
 
     def _on_action_wanted(self, action: Action) -> None:
         if action.kind is ActionKind.LOG_IN:
@@ -115,13 +109,10 @@ class DoctorPanel(QWidget):
 
     async def _apply(self, action: Action) -> None:
         self.alert.close_all()
-        try:
+        with reported(self.alert, "apply", "error"):
             await self._bridge.ask(lambda engine: engine.doctor.apply(self._server, action))
-        except UserError as exc:
-            self.alert.show_message("apply", exc.summary, exc.next_step, tone="error")
-            return
-        self.remedied.emit()
-        await self._run()
+            self.remedied.emit()
+            await self._run()
 
     async def _load(self) -> None:
         known = await self._bridge.ask(lambda engine: engine.doctor.latest(self._server))

@@ -11,7 +11,6 @@ from collections.abc import Sequence
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
 
-from inspector.base.errors import UserError
 from inspector.base.json.values import JSONObject, text_of
 from inspector.base.units import plural
 from inspector.base.web_link import read_link
@@ -31,7 +30,7 @@ from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor, SchemaVa
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.inbox.section import Section
 from inspector.qt.theme import SPACE_3, Theme
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.qt.widgets.text.long_text import LongText, UrlLabel
@@ -218,21 +217,14 @@ class UrlSection(Section):
 
     def open_page(self) -> None:
         """Open the page and reply with accept. If it cannot be opened, nothing is sent."""
-        try:
+        with reported(self.bar.alert, "opening", actions=[self.copy_action, self.confirm_action]):
             self._opener.open(self._request.url)
-        except UserError as exc:
-            self.bar.alert.show_message(
-                "opening", exc.summary, exc.next_step, [self.copy_action, self.confirm_action]
-            )
-            return
-        self._accept()
+            self._accept()
 
     def reopen_url(self) -> None:
         """Open the page again, after the reply was sent."""
-        try:
+        with reported(self.warnings, "opening", actions=[self.copy_action]):
             self._opener.open(self._request.url)
-        except UserError as exc:
-            self.warnings.show_message("opening", exc.summary, exc.next_step, [self.copy_action])
 
     def _copy(self) -> None:
         QGuiApplication.clipboard().setText(self._request.url)

@@ -13,7 +13,6 @@ from PySide6.QtCore import Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QApplication, QFrame, QScrollArea, QStackedWidget, QWidget
 
-from inspector.base.errors import UserError
 from inspector.base.units import plural
 from inspector.engine.content.content import Content
 from inspector.engine.inbox.views import InboxRequest, Reply, RequestItem
@@ -35,6 +34,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, vbox
+from inspector.qt.widgets.notices.notices import reported
 
 if TYPE_CHECKING:
     from inspector.engine.engine import Engine
@@ -199,14 +199,10 @@ class RequestView(QWidget):
         self._bridge.start("reply to a server request", self._run(change, is_last), self)
 
     async def _run(self, change: Callable[[Engine], None], is_last: bool) -> None:
-        try:
+        with reported(self.footer.alert, "sending"):
             await self._bridge.ask(change)
-        except UserError as exc:
-            self.footer.alert.show_message("sending", exc.summary, exc.next_step)
-            return
-        self.footer.alert.close_topic("sending")
-        if is_last:
-            self.replied.emit()
+            if is_last:
+                self.replied.emit()
 
     def _reopen_url(self) -> None:
         for section in self.sections.values():

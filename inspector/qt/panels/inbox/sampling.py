@@ -14,7 +14,6 @@ from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QToolButton, QWidget
 
-from inspector.base.errors import UserError
 from inspector.base.json.values import JSONObject
 from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import RuleInput, applies_to
@@ -30,7 +29,7 @@ from inspector.qt.panels.inbox.section import Section
 from inspector.qt.theme import ICON_SIZE, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.layout import hbox
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.values import FormError
 
@@ -214,11 +213,8 @@ class ReplyDraft(QWidget):
     async def _run(self, rule: ReplyRule) -> None:
         self._alert.close_topic("draft")
         request = self._request()
-        try:
+        with reported(self._alert, "draft"):
             reply = await self._bridge.ask(lambda engine: engine.reply_rules.draft(rule, request))
-        except UserError as exc:
-            self._alert.show_message("draft", exc.summary, exc.next_step)
-        else:
             self._show_draft(rule, reply)
         self._task = None
         self._show_state("")

@@ -33,7 +33,7 @@ from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.controls import Segments, bind_keys, icon_button
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.badge import Badge
 
 if TYPE_CHECKING:
@@ -235,11 +235,9 @@ class LoginPanel(QWidget):
 
     async def _run(self, work: Coroutine[Any, Any, object]) -> None:
         """Await a command and show its error, or its result if that is a message."""
-        try:
+        result = None
+        with reported(self.alert, "command", "error"):
             result = await work
-        except UserError as exc:
-            self._show_error(exc)
-            return
         if isinstance(result, str):
             self.alert.show_message("command", result, tone="ok")
 
@@ -254,10 +252,8 @@ class LoginPanel(QWidget):
         self.alert.show_message("command", exc.summary, exc.next_step, tone="error")
 
     def _on_open(self, url: str) -> None:
-        try:
+        with reported(self.alert, "command", "error"):
             self._opener.open(url)
-        except UserError as exc:
-            self._show_error(exc)
 
     def _copy(self) -> None:
         if self.login is not None:

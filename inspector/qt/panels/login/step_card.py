@@ -28,7 +28,7 @@ from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.clipboard import secret_clipboard
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
@@ -230,13 +230,10 @@ class RequestPreview(QWidget):
         self.editing_changed.emit()
 
     def _on_apply(self) -> None:
-        try:
+        with reported(self.alert, "request", "error"):
             request = self.edited_request()
-        except UserError as exc:
-            self.alert.show_message("request", exc.summary, exc.next_step, tone="error")
-            return
-        self._stop_editing()
-        self.edited.emit(request)
+            self._stop_editing()
+            self.edited.emit(request)
 
     def _stop_editing(self) -> None:
         if self.is_editing:

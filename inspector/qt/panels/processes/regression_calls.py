@@ -22,7 +22,6 @@ from PySide6.QtWidgets import (
     QWidget,
 )
 
-from inspector.base.errors import UserError
 from inspector.base.json.values import shorten, to_wire
 from inspector.base.plain_text import one_line
 from inspector.base.units import time_of_day
@@ -44,7 +43,7 @@ from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.layout import PanelHeader, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.badge import Badge, DotShape, dot_icon
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
 
@@ -255,12 +254,8 @@ class RegressionCallsView(QWidget):
 
     async def _run_request(self, work: Callable[[Engine], Coroutine[Any, Any, object]]) -> None:
         """Run a request and show errors here."""
-        try:
+        with reported(self.alert, "request"):
             await self._bridge.ask(work)
-        except UserError as exc:
-            self.alert.show_message("request", exc.summary, exc.next_step)
-        else:
-            self.alert.close_topic("request")
 
     def _action(self, text: str, hint: str, slot: Callable[[], None]) -> QAction:
         action = QAction(text, self)

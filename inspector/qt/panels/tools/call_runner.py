@@ -19,7 +19,6 @@ from PySide6.QtCore import QObject, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QProgressBar, QWidget
 
-from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
 from inspector.base.units import duration, three_digits
 from inspector.config.calls.variables import Variables
@@ -35,7 +34,7 @@ from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import hbox, vbox
-from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import MutedLabel
 
 _MAX_CACHED = 100  # outcomes of other tools
@@ -149,9 +148,8 @@ class CallRunner(QObject):
 
     async def _run(self, tool: Tool, call: ToolCall, work: Work, generation: int) -> None:
         try:
-            await work(tool, call)
-        except UserError as exc:  # nothing was sent
-            self._alert.show_message("sending", exc.summary, exc.next_step)
+            with reported(self._alert, "sending"):  # an error: nothing was sent
+                await work(tool, call)
         finally:
             self._finish(generation)
 

@@ -20,7 +20,7 @@ from inspector.engine.inbox.views import InboxRequest
 from inspector.protocol.types import Malformed, Tool
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme, Tone
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
-from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
 
@@ -179,7 +179,7 @@ class PendingRequestStrip(QWidget):
         self._tool = ""
         self._since = 0
         self._inbox_id = 0
-        self._strips = StatusStrips(theme)
+        self._strips = Alert(theme, is_compact=True)
         self._reply_action = QAction("Reply", self)
         self._reply_action.triggered.connect(lambda: self.reply_requested.emit(self._inbox_id))
         vbox(self, self._strips)
@@ -204,14 +204,14 @@ class PendingRequestStrip(QWidget):
     def _update(self) -> None:
         if not self._requests or not self._tool:
             self.hide()
-            self._strips.withdraw(_TOPIC)
+            self._strips.close_topic(_TOPIC)
             return
         from inspector.qt.models.inbox import request_of_call, waiting_text
 
         request = request_of_call(self._requests, self._tool, self._since)
         self.setVisible(request is not None)
         if request is None:
-            self._strips.withdraw(_TOPIC)
+            self._strips.close_topic(_TOPIC)
         else:
             self._inbox_id = request.id
-            self._strips.show_message(_TOPIC, waiting_text(request), self._reply_action)
+            self._strips.show_message(_TOPIC, waiting_text(request), "", [self._reply_action])

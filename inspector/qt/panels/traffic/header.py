@@ -21,7 +21,7 @@ from inspector.qt.widgets.inputs.controls import ActionToolButton, Segments
 from inspector.qt.widgets.inputs.filter_bar import FilterBar
 from inspector.qt.widgets.layout import hbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
-from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 
 if TYPE_CHECKING:
@@ -182,7 +182,7 @@ class TrafficStatus(QObject):
         model: TrafficModel,
         head: TrafficHeader,
         bar: FilterBar,
-        strips: StatusStrips,
+        strips: Alert,
         gate: ContentStack,
         actions: dict[str, QAction],
     ) -> None:
@@ -218,11 +218,11 @@ class TrafficStatus(QObject):
         action = self._actions["traffic.pause"]
         action.setText("Resume" if action.isChecked() else "Pause")
         if not action.isChecked():
-            self._strips.withdraw("pause")
+            self._strips.close_topic("pause")
             return
         new = self._model.new_while_paused
         text = f"Paused, {new:,} new." if new else "Paused."
-        self._strips.show_message("pause", f"{text} Recording continues.", action)
+        self._strips.show_message("pause", f"{text} Recording continues.", "", [action])
 
     def set_recording(self, state: RecordingState) -> None:
         """Set where the rows are that are no longer in memory."""
@@ -233,7 +233,7 @@ class TrafficStatus(QObject):
         """Show that older rows are in earlier captures or were deleted, and offer to open them."""
         log, state = self._source.log, self._recording
         if not self._source.is_live or not log.first or self._earlier_kind() in self._dismissed:
-            self._strips.withdraw("earlier")
+            self._strips.close_topic("earlier")
             return
         parts = [f"Showing the latest {plural(len(log) - log.first, 'row')}."]
         if self._earlier_kind() == "not recorded":
@@ -247,8 +247,9 @@ class TrafficStatus(QObject):
                 parts.append(f"{deleted:,} were deleted: captures have reached their disk limit.")
             if state.began:
                 parts.append(f"{state.began:,} were not recorded.")
-        action = self._open_earlier if self._earlier_path() is not None else None
-        self._strips.show_message("earlier", " ".join(parts), action, "muted", self._dismiss_earlier)
+        actions = [self._open_earlier] if self._earlier_path() is not None else []
+        actions.append(self._dismiss_earlier)
+        self._strips.show_message("earlier", " ".join(parts), "", actions, "muted")
 
     def _earlier_path(self) -> Path | None:
         """Return the newest capture with rows that are no longer shown."""
@@ -277,34 +278,34 @@ class TrafficStatus(QObject):
 
         While typing, the field itself shows it: a strip would keep appearing and disappearing.
         """
-        self._strips.withdraw("filter")
+        self._strips.close_topic("filter")
         if text:
             before = "The previous filter still applies." if self._bar.applied else "No filter is applied."
-            self._strips.show_message("filter", f"{text} {before}", self._restore_filter, "error")
+            self._strips.show_message("filter", text, before, [self._restore_filter], "error")
 
     def show_masked_copy(self, text: str, copy_whole: Callable[[], object]) -> None:
         """Show that something was copied without its secrets, and offer to copy it with them."""
         whole, dismiss = QAction("Copy with secrets", self), QAction("Dismiss", self)
         whole.triggered.connect(copy_whole)
         for action in (whole, dismiss):
-            action.triggered.connect(lambda: self._strips.withdraw("copied"))
-        self._strips.withdraw("copied")
-        self._strips.show_message("copied", text, whole, "ok", dismiss)
+            action.triggered.connect(lambda: self._strips.close_topic("copied"))
+        self._strips.close_topic("copied")
+        self._strips.show_message("copied", text, "", [whole, dismiss], "ok")
 
     def _show_stopped(self) -> None:
         search = self._model.search
         if search.is_stopped:
             text = f"Stopped after {search.share:.0%}: later rows were not searched."
-            self._strips.show_message("stopped", text, self._continue_search, "muted")
+            self._strips.show_message("stopped", text, "", [self._continue_search], "muted")
         else:
-            self._strips.withdraw("stopped")
+            self._strips.close_topic("stopped")
 
     def _show_cleared(self) -> None:
         if self._model.is_cleared and self._model.rowCount():
             text = f"{plural(self._model.cleared_count, 'earlier row')} cleared from the view."
-            self._strips.show_message("cleared", text, self._actions["traffic.show_cleared"], "muted")
+            self._strips.show_message("cleared", text, "", [self._actions["traffic.show_cleared"]], "muted")
         else:
-            self._strips.withdraw("cleared")
+            self._strips.close_topic("cleared")
 
 
 def count_text(model: TrafficModel) -> str:

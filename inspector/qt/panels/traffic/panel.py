@@ -25,7 +25,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.filter_bar import FilterBar
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
-from inspector.qt.widgets.notices.notices import StatusStrips
+from inspector.qt.widgets.notices.notices import Alert
 from inspector.traffic.records import RecordKind
 
 if TYPE_CHECKING:
@@ -88,7 +88,7 @@ class TrafficPanel(QWidget):
         views, buttons = ([self._actions[id] for id in ids] for ids in (_VIEW_IDS, _BUTTON_IDS))
         self.head = TrafficHeader(theme, source.title, self.filter_bar, views, buttons)
         self.scope = self.head.scope
-        self.strips = StatusStrips(theme)
+        self.strips = Alert(theme, is_compact=True)
         self._show_hidden_row = QAction("Show row", self)
         self._gate = ContentStack(theme, self.table)
         self._status = TrafficStatus(
@@ -146,13 +146,13 @@ class TrafficPanel(QWidget):
 
     def go_to(self, number: int) -> None:
         """Go to a row of the log; if it is hidden, explain why and offer to show it."""
-        self.strips.withdraw("hidden")
+        self.strips.close_topic("hidden")
         if not self.views.is_table or self._is_step_of_current(number) or self.choose(number):
             self._show_row(number)
         else:
             self._requested_number = number
             text = f"Row {number + 1:,} is hidden: {self._filter.hidden_reason()}."
-            self.strips.show_message("hidden", text, self._show_hidden_row)
+            self.strips.show_message("hidden", text, "", [self._show_hidden_row])
 
     def go_to_partner(self) -> None:
         """Go from a request to its response, or back."""
@@ -284,7 +284,7 @@ class TrafficPanel(QWidget):
         """Say so if the filter could not look into some messages."""
         failure, matcher = self.source.log.read_failure, self.model.search.condition.matcher
         if failure is None or matcher is None or matcher.is_cheap:
-            self.strips.withdraw("unreadable")
+            self.strips.close_topic("unreadable")
         else:
             self.strips.show_message("unreadable", f"Some messages could not be searched. {failure}")
 
@@ -317,7 +317,7 @@ class TrafficPanel(QWidget):
 
     def _keep_current(self, change: Callable[[], None]) -> None:
         """Change which rows are shown; select the current row again if it is still or later shown."""
-        self.strips.withdraw("hidden")
+        self.strips.close_topic("hidden")
         self._hidden_number = self.current_number()
         self.table.begin_change()
         change()
@@ -381,7 +381,7 @@ class TrafficPanel(QWidget):
 
     def _on_show_hidden(self) -> None:
         """Remove what hides the requested row, and go there."""
-        self.strips.withdraw("hidden")
+        self.strips.close_topic("hidden")
         self.show_view(View.MESSAGES)
         number, log = self._requested_number, self.source.log
         self._filter.reveal_row(number, RecordKind(log.kind(number)), log.subject(number))

@@ -1,13 +1,15 @@
 """Inline notices: alerts, application notices, status strips and job progress.
 
-`Alert` is placed below what it concerns, with the cause, the next step and a button. `NoticeBar` is for
-errors that concern no panel. `StatusStrips` shows the states of a view, each with the button that ends
-it. `JobBar` shows the progress of jobs, with a Stop button.
+`Alert` is placed below what it concerns, with the cause, the next step and a button; the states of a view
+are shown in a compact one, each with the button that ends it. `reported` shows the errors of a block of
+code in an alert. `NoticeBar` is for errors that concern no panel. `JobBar` shows the progress of jobs,
+with a Stop button.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from functools import cached_property
 
 import shiboken6
@@ -15,6 +17,7 @@ from PySide6.QtCore import QObject, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
+from inspector.base.errors import UserError
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton
 from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
@@ -26,14 +29,33 @@ _SHOW_DELAY_MS = 300
 _PROGRESS_STEPS = 1000
 
 
-class Alert(QWidget):
-    """Any number of wrapped messages, one per topic; hidden if there are none."""
+class _Tinted(QWidget):
+    """A widget with a tinted background and a bar of the same tone on the left."""
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, tone: Tone = "warn", parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
+        self.tone: Tone = tone
+        theme.changed.connect(self.update)
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.fillRect(self.rect(), self._theme.tokens.tint(self.tone))
+        painter.fillRect(0, 0, 3, self.height(), self._theme.color(self.tone))
+
+
+class Alert(QWidget):
+    """Any number of messages, one per topic, in the order of their first; hidden if there are none.
+
+    Messages are wrapped. A compact alert shows each on one line.
+    """
+
+    def __init__(self, theme: Theme, parent: QWidget | None = None, *, is_compact: bool = False) -> None:
+        super().__init__(parent)
+        self._theme = theme
+        self._is_compact = is_compact
         self._lines: dict[str, _AlertLine] = {}
-        self._column = vbox(self, gap=SPACE_1)
+        self._column = vbox(self, gap=0 if is_compact else SPACE_1)
         self.hide()
 
     def show_message(
@@ -42,16 +64,16 @@ class Alert(QWidget):
         message: str,
         next_step: str = "",
         actions: Sequence[QAction] = (),
-        tone: Tone = "warn",
+        tone: Tone | None = None,
     ) -> None:
-        """Show a message topic a topic; it replaces an earlier one topic the same."""
-        text = f"{message} {next_step}".strip()
-        known = self._lines.get(topic)
-        if known is not None and known.text.text() == text:
-            return
-        self.close_topic(topic)
-        line = self._lines[topic] = _AlertLine(self._theme, text, actions, tone)
-        self._column.addWidget(line)
+        """Show the message of a topic, instead of its earlier one. A compact one is not a warning."""
+        tone = tone or ("wait" if self._is_compact else "warn")
+        line = self._lines.get(topic)
+        if line is None or (line.shown_actions, line.tone) != (tuple(actions), tone):
+            self.close_topic(topic)
+            line = self._lines[topic] = _AlertLine(self._theme, tuple(actions), tone, self._is_compact)
+            self._column.addWidget(line)
+        line.text.setText(f"{message} {next_step}".strip())
         self.show()
 
     def close_topic(self, topic: str) -> None:
@@ -65,41 +87,56 @@ class Alert(QWidget):
             self.close_topic(topic)
 
     def text(self, topic: str) -> str:
-        """Return the message topic a topic, "" if none."""
+        """Return the message of a topic, "" if none."""
         return self._lines[topic].text.text() if topic in self._lines else ""
 
 
-class _AlertLine(QWidget):
-    def __init__(self, theme: Theme, text: str, actions: Sequence[QAction], tone: Tone) -> None:
-        super().__init__()
-        self._theme = theme
-        self._tone: Tone = tone
-        self.text = PlainLabel(theme, text, wrap=True, selectable=True)
-        row = hbox(self, (self.text, 1), margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1))
-        for action in actions:
-            button = ActionButton(action)
+class _AlertLine(_Tinted):
+    def __init__(self, theme: Theme, actions: tuple[QAction, ...], tone: Tone, is_compact: bool) -> None:
+        super().__init__(theme, tone)
+        self.shown_actions = actions
+        buttons = [ActionButton(action, "quiet" if is_compact else "plain") for action in actions]
+        for button in buttons:
             button.setAutoDefault(False)
-            row.addWidget(button)
-        theme.changed.connect(self.update)
+        if is_compact:  # elided, or a long text would widen the window
+            self.text = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)
+            hbox(self, self.text, *buttons, STRETCH, margin=(SPACE_3, 0, SPACE_2, 0))
+            self.setFixedHeight(theme.row_height() + 4)
+        else:
+            self.text = PlainLabel(theme, wrap=True, selectable=True)
+            hbox(self, (self.text, 1), *buttons, margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1))
 
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.tokens.tint(self._tone))
-        painter.fillRect(0, 0, 3, self.height(), self._theme.color(self._tone))
+
+@contextmanager
+def reported(
+    alert: Alert, topic: str, tone: Tone = "warn", actions: Sequence[QAction] = ()
+) -> Iterator[None]:
+    """Show a UserError of the block in `alert`; without one, close what the topic said before.
+
+    The error is passed on if the alert was deleted meanwhile.
+    """
+    before = alert.text(topic)
+    try:
+        yield
+    except UserError as exc:
+        if not shiboken6.isValid(alert):
+            raise
+        alert.show_message(topic, exc.summary, exc.next_step, actions, tone)
+    else:
+        if shiboken6.isValid(alert) and alert.text(topic) == before:
+            alert.close_topic(topic)
 
 
-class NoticeBar(QWidget):
+class NoticeBar(_Tinted):
     """The newest notice, with the number of earlier ones, which are in a tool tip; hidden if none.
 
     Repeated notices count once.
     """
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
+        super().__init__(theme, parent=parent)
         self._texts: list[str] = []
         self.hide()
-        theme.changed.connect(self.update)
 
     @cached_property
     def _labels(self) -> tuple[PlainLabel, PlainLabel]:
@@ -138,69 +175,6 @@ class NoticeBar(QWidget):
         more.setText(f"and {len(before)} earlier" if before else "")
         more.setToolTip(plain_tooltip("\n".join(reversed(before))))
         self.setVisible(bool(latest))
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.tokens.tint("warn"))
-        painter.fillRect(0, 0, 3, self.height(), self._theme.color("warn"))
-
-
-class StatusStrips(QWidget):
-    """One line per topic, in the order of their first message."""
-
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
-        self._theme = theme
-        self._strips: dict[str, _Strip] = {}
-        self._column = vbox(self, gap=0)
-        self.hide()
-
-    def show_message(
-        self,
-        topic: str,
-        message: str,
-        action: QAction | None = None,
-        tone: Tone = "wait",
-        other: QAction | None = None,
-    ) -> None:
-        """Show a message topic a topic; it replaces an earlier one topic the same."""
-        strip = self._strips.get(topic)
-        if strip is None or strip.action is not action:
-            self.withdraw(topic)
-            strip = self._strips[topic] = _Strip(self._theme, action, tone, other)
-            self._column.addWidget(strip)
-        strip.text.setText(message)
-        strip.show()
-        self.show()
-
-    def withdraw(self, topic: str) -> None:
-        strip = self._strips.pop(topic, None)
-        if strip is not None:
-            discard(strip)
-        self.setVisible(bool(self._strips))
-
-    def text(self, topic: str) -> str:
-        """Return the message topic a topic, "" if none."""
-        strip = self._strips.get(topic)
-        return strip.text.text() if strip is not None else ""
-
-
-class _Strip(QWidget):
-    def __init__(self, theme: Theme, action: QAction | None, tone: Tone, other: QAction | None) -> None:
-        super().__init__()
-        self._theme = theme
-        self._tone: Tone = tone
-        self.action = action
-        self.text = PlainLabel(theme, elide=Qt.TextElideMode.ElideRight)  # else it would widen the window
-        buttons = (ActionButton(each, "quiet") for each in (action, other) if each is not None)
-        hbox(self, self.text, *buttons, STRETCH, margin=(SPACE_3, 0, SPACE_2, 0))
-        self.setFixedHeight(theme.row_height() + 4)
-        theme.changed.connect(self.update)
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.fillRect(self.rect(), self._theme.tokens.tint(self._tone))
-        painter.fillRect(0, 0, 3, self.height(), self._theme.color(self._tone))
 
 
 class JobBar(QWidget):
