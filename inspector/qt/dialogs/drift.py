@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QGuiApplication
-from PySide6.QtWidgets import QDialog, QHeaderView, QSplitter, QTableView, QWidget
+from PySide6.QtWidgets import QDialog, QHeaderView, QTableView, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
@@ -33,7 +33,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_6, Theme
 from inspector.qt.views.diff_view import DiffView, WholeValues
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_table
-from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.layout import hbox, hsplit, vbox, vsplit
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -186,12 +186,7 @@ class DriftDialog(QDialog):
         self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
         self.setWindowFlag(Qt.WindowType.WindowMaximizeButtonHint)
         self.resize(1120, 680)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self._make_list())
-        split.addWidget(self._make_detail())
-        split.setSizes([440, 680])
-        split.setStretchFactor(1, 1)
+        split = hsplit(self._make_list(), self._make_detail(), sizes=[440, 680], stretch=1)
         self.gate = ContentStack(self._theme, split)
         head = hbox(None, (self.summary, 1), gap=-1, margin=SPACE_3)
         foot = hbox(None, margin=(SPACE_3, SPACE_2, SPACE_3, SPACE_3))
@@ -237,10 +232,4 @@ class DriftDialog(QDialog):
             margin=(SPACE_6 + SPACE_2, SPACE_2, SPACE_3, SPACE_2),
         )
         vbox(above, heads, (self.changes, 1), gap=0)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(above)
-        split.addWidget(self.values)
-        split.setSizes([400, 160])
-        split.setStretchFactor(0, 1)
-        return split
+        return vsplit(above, self.values, sizes=[400, 160], stretch=0)

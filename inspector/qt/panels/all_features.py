@@ -6,8 +6,8 @@ import asyncio
 from collections.abc import Callable, Sequence
 
 from PySide6.QtCore import QModelIndex, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QSplitter, QWidget
+from PySide6.QtGui import QAction, QShowEvent
+from PySide6.QtWidgets import QFrame, QMenu, QScrollArea, QWidget
 
 from inspector.base.errors import LensError
 from inspector.base.json.values import shorten
@@ -27,15 +27,15 @@ from inspector.qt.models.all_features import (
 )
 from inspector.qt.models.feature_list import Item, ServerFeature
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
-from inspector.qt.views.feature_list import FeatureList, add_copy_menu, count_text
+from inspector.qt.views.feature_list import FeatureList, NoMatches, add_copy_menu
 from inspector.qt.views.feature_panel import ListRefresher, column_in
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.inputs.search import SearchField
-from inspector.qt.widgets.layout import STRETCH, PanelHeader, hbox, vbox
+from inspector.qt.widgets.layout import STRETCH, PanelHeader, hbox, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
-from inspector.qt.widgets.text.labels import Heading, MutedLabel
+from inspector.qt.widgets.text.labels import Heading
 from inspector.schema.tool_names import tool_findings
 
 _WHAT = ("tools", "resources", "prompts")
@@ -78,8 +78,8 @@ class AllFeaturesPanel(QWidget):
         self.kinds = Segments(theme, [what.capitalize() for what in _WHAT])
         self.detail = FeatureDetail(theme)
         self.alert = Alert(theme)
-        self._no_matches = MutedLabel(theme, "No matches", wrap=True)
         self._header = PanelHeader(theme, "All features")
+        self._no_matches = NoMatches(theme, [(self.model, self._header)])
         self.refresh_action = QAction("Refresh", self)
         self.refresh_action.setToolTip("Fetch the lists that changed")
         theme.set_icon(self.refresh_action, "refresh")
@@ -180,7 +180,7 @@ class AllFeaturesPanel(QWidget):
 
     def _connect(self, bridge: Bridge) -> None:
         self.search.text_settled.connect(lambda text: self.model.set_text(text.strip()))
-        self.model.searched.connect(self._on_searched)
+        self.search.down_pressed.connect(self.list.setFocus)
         self.list.chosen.connect(self._show_item)
         self.list.selectionModel().selectionChanged.connect(self._on_selection_changed)
         self.list.activated.connect(self._on_activated)
@@ -204,10 +204,6 @@ class AllFeaturesPanel(QWidget):
 
     def _on_selection_changed(self) -> None:
         self.selection_changed.emit()
-
-    def _on_searched(self) -> None:
-        self._header.set_detail(count_text(self.model))
-        self._no_matches.setVisible(bool(self.model.filter_text) and not self.model.rowCount())
 
     def _on_server_changed(self, view: ServerView) -> None:
         is_connected = view.status is ServerStatus.CONNECTED
@@ -234,26 +230,12 @@ class AllFeaturesPanel(QWidget):
         if self._is_outdated:
             self.refresh()
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
-            self.list.setFocus()
-        else:
-            super().keyPressEvent(event)
-
     def _make_content(self) -> QWidget:
         left = QWidget()
         column = column_in(left)
-        self._no_matches.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._no_matches.hide()
         column.addWidget(self._no_matches)
         column.addWidget(self.list, 1)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(left)
-        splitter.addWidget(self.detail)
-        splitter.setSizes(_WIDTHS)
-        splitter.setStretchFactor(1, 1)
-        return splitter
+        return hsplit(left, self.detail, sizes=_WIDTHS, stretch=1)
 
     def _lay_out(self) -> None:
         self._header.add_action(self.refresh_action)

@@ -10,7 +10,7 @@ from functools import partial
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
-from PySide6.QtWidgets import QHeaderView, QMenu, QSplitter, QTableView, QToolButton, QWidget
+from PySide6.QtWidgets import QHeaderView, QMenu, QTableView, QToolButton, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.engine.server_view import ServerView
@@ -19,6 +19,7 @@ from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import (
+    CONSOLE_WIDTHS,
     ConsoleColumn,
     ConsoleModel,
     RawMessageColumn,
@@ -28,7 +29,7 @@ from inspector.qt.theme import Theme
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
 from inspector.qt.widgets.inputs.controls import bind_keys
 from inspector.qt.widgets.item_views import style_table
-from inspector.qt.widgets.layout import vbox
+from inspector.qt.widgets.layout import hsplit, vbox, vsplit
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 
@@ -45,8 +46,7 @@ class ConsolePanel(QWidget):
         self.table = QTableView()
         self.table.setAccessibleName(f"Output of {one_line(server)}")
         self.table.setModel(self.model)
-        style_table(self.table, theme)
-        self._size_columns()
+        style_table(self.table, theme, CONSOLE_WIDTHS, [ConsoleColumn.TEXT])
         self._stack = ContentStack(theme, self.table)
         vbox(self, self._stack)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self.table)
@@ -54,12 +54,6 @@ class ConsolePanel(QWidget):
         copy.activated.connect(self._on_copy)
         bridge.traffic_grew.connect(self._on_traffic_grew)
         self._show_or_explain()
-
-    def _size_columns(self) -> None:
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(ConsoleColumn.TEXT, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(ConsoleColumn.TIME, 110)
-        self.table.setColumnWidth(ConsoleColumn.SOURCE, 72)
 
     def _on_traffic_grew(self, length: int) -> None:
         bar = self.table.verticalScrollBar()
@@ -228,12 +222,7 @@ class RawConsole(QWidget):
             (RawMessageColumn.DURATION, 76),
         ):
             self.table.setColumnWidth(column, width)
-        right = QSplitter(Qt.Orientation.Vertical)
-        right.setChildrenCollapsible(False)
-        right.addWidget(self.table)
-        right.addWidget(self.response)
-        right.setSizes([160, 240])
-        return right
+        return vsplit(self.table, self.response, sizes=[160, 240])
 
     def _lay_out(self) -> None:
         menu = QMenu(self)
@@ -251,11 +240,7 @@ class RawConsole(QWidget):
             'A message, such as {"jsonrpc": "2.0", "id": 1, "method": "ping"}\n'
             + native_keys("Alt+Up restores earlier messages.")
         )
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.composer)
-        splitter.addWidget(self.stack)
-        splitter.setSizes([460, 540])
+        splitter = hsplit(self.composer, self.stack, sizes=[460, 540])
         vbox(self, self.strips, (splitter, 1), gap=0)
 
     def _connect(self) -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QMenu, QTableView, QWidget
@@ -9,9 +11,11 @@ from PySide6.QtWidgets import QMenu, QTableView, QWidget
 from inspector.base.units import duration
 from inspector.qt.actions import COPY_TOOLS, Actions
 from inspector.qt.models.feature_list import FeatureListModel, Item, ListChanges, NoteRole, ToneRole
-from inspector.qt.theme import Theme
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.item_views import NoteDelegate, style_table
+from inspector.qt.widgets.layout import PanelHeader
 from inspector.qt.widgets.notices.notices import Alert
+from inspector.qt.widgets.text.labels import MutedLabel
 
 _SHOWN_MS = 20_000
 
@@ -117,6 +121,24 @@ def count_text(model: FeatureListModel) -> str:
     if model.cache is None or not model.cache.ttl_ms:
         return count
     return f"{count} · fresh for {duration(model.cache.ttl_ms * 1_000_000)}"
+
+
+class NoMatches(MutedLabel):
+    """Says that a search found nothing; hidden if it did. Keeps the counts in the headers of the lists."""
+
+    def __init__(self, theme: Theme, lists: Sequence[tuple[FeatureListModel, PanelHeader]]) -> None:
+        super().__init__(theme, "No matches", wrap=True)
+        self._lists = lists
+        self.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
+        self.hide()
+        for model, _ in lists:
+            model.searched.connect(self._on_searched)
+
+    def _on_searched(self) -> None:
+        for model, header in self._lists:
+            header.set_detail(count_text(model))
+        has_found = any(model.rowCount() for model, _ in self._lists)
+        self.setVisible(bool(self._lists[0][0].filter_text) and not has_found)
 
 
 def add_copy_menu(menu: QMenu, actions: Actions) -> None:

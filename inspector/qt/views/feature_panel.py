@@ -10,9 +10,8 @@ import asyncio
 from collections.abc import Callable, Coroutine, Sequence
 from typing import Any
 
-from PySide6.QtCore import QObject, Qt
-from PySide6.QtGui import QKeyEvent
-from PySide6.QtWidgets import QSplitter, QVBoxLayout, QWidget
+from PySide6.QtCore import QObject
+from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
 from inspector.engine.server_view import ServerView
@@ -23,13 +22,12 @@ from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import FeatureListModel, Item
 from inspector.qt.models.servers import connection_placeholder
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme
-from inspector.qt.views.feature_list import ChangeStrip, FeatureList, count_text
+from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.views.feature_list import ChangeStrip, FeatureList, NoMatches
 from inspector.qt.widgets.inputs.search import SearchField
-from inspector.qt.widgets.layout import PanelHeader, vbox
+from inspector.qt.widgets.layout import PanelHeader, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
-from inspector.qt.widgets.text.labels import MutedLabel
 
 _LIST_FAILED, _LIST_EMPTY = "list", "empty list"
 
@@ -89,12 +87,7 @@ class FeaturePanel(QWidget):
         return self._status is ServerStatus.CONNECTED
 
     def _lay_out(self, left: QWidget, right: QWidget, sizes: Sequence[int]) -> None:
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(left)
-        splitter.addWidget(right)
-        splitter.setSizes(sizes)
-        splitter.setStretchFactor(1, 1)
+        splitter = hsplit(left, right, sizes=sizes, stretch=1)
         inside = QWidget()
         whole = column_in(inside)
         whole.addWidget(self.change_strip)
@@ -193,13 +186,11 @@ class SingleListPanel(FeaturePanel):
         self._model = model
         self.search = SearchField(theme, f"Search {self._what}")
         self.list = FeatureList(theme, model, self._what.capitalize())
-        self._no_matches = MutedLabel(theme, "No matches", wrap=True)
-        self._no_matches.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._no_matches.hide()
         self._header = PanelHeader(theme, self._what.capitalize())
         self._header.add_action(actions[f"{self.kind}.refresh"])
+        self._no_matches = NoMatches(theme, [(model, self._header)])
+        self.search.down_pressed.connect(self.list.setFocus)
         self.search.text_settled.connect(lambda text: model.set_text(text.strip()))
-        model.searched.connect(self._on_searched)
         self.list.chosen.connect(self._go_to)
 
     @property
@@ -286,16 +277,6 @@ class SingleListPanel(FeaturePanel):
         self._current = item
         self._model.mark_seen(item)
         self._show_item(item)
-
-    def _on_searched(self) -> None:
-        self._header.set_detail(count_text(self._model))
-        self._no_matches.setVisible(bool(self._model.filter_text) and not self._model.rowCount())
-
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
-            self.list.setFocus()
-        else:
-            super().keyPressEvent(event)
 
 
 class ListRefresher(QObject):

@@ -23,7 +23,7 @@ from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import raw_message_state, rejection_status
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.widgets.code.json_view import JsonView
-from inspector.qt.widgets.code.raw_edit import RawEdit, is_submit
+from inspector.qt.widgets.code.raw_edit import RawEdit, claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
@@ -227,10 +227,7 @@ class RawComposer(QWidget):
         return self._view is not None and self._view.transport == "stdio"
 
     def event(self, event: QEvent) -> bool:
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
-            event.accept()
-            return True
-        return super().event(event)
+        return claim_keys(event, is_submit) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if is_submit(event):

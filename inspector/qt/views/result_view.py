@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import (
-    QHeaderView,
     QStackedWidget,
     QTableView,
     QTabWidget,
@@ -26,7 +25,7 @@ from inspector.engine.calls.repetition import Observation
 from inspector.engine.content.content import CallResult, no_content_text, read_result
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.traffic.console import ConsoleColumn, ConsoleModel
+from inspector.qt.models.traffic.console import CONSOLE_WIDTHS, ConsoleColumn, ConsoleModel
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.views.content_view import PartsView
 from inspector.qt.views.diff_view import ChangesTable
@@ -321,11 +320,8 @@ class CallOutput(QTableView):
         self.lines = ConsoleModel(log, "", theme)
         self.setModel(self.lines)
         self.setAccessibleName("Output during the call")
-        style_table(self, theme)
+        style_table(self, theme, CONSOLE_WIDTHS, [ConsoleColumn.TEXT])
         self.setFrameShape(QTableView.Shape.NoFrame)
-        self.horizontalHeader().setSectionResizeMode(ConsoleColumn.TEXT, QHeaderView.ResizeMode.Stretch)
-        self.setColumnWidth(ConsoleColumn.TIME, 110)
-        self.setColumnWidth(ConsoleColumn.SOURCE, 72)
         copy = QShortcut(QKeySequence(QKeySequence.StandardKey.Copy), self)
         copy.setContext(Qt.ShortcutContext.WidgetShortcut)
         copy.activated.connect(self._on_copy)

@@ -5,7 +5,8 @@ Rows are dense, without a grid, and selected as a whole.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from collections.abc import Mapping, Sequence
+from typing import TYPE_CHECKING, TypeVar
 
 from PySide6.QtCore import QModelIndex, QPersistentModelIndex, QRect, QRectF, QSize, Qt
 from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QShowEvent
@@ -26,11 +27,17 @@ from inspector.qt.widgets.text.badge import DotShape, badge_size, paint_badge, p
 if TYPE_CHECKING:
     from PySide6.QtWidgets import QStyleOptionViewItem, QTreeView
 
+_Column = TypeVar("_Column", bound=int)
 _MAX_NOTE_SHARE = 0.45  # of the row's width
 
 
-def style_table(view: QTableView, theme: Theme) -> None:
-    """Style a table: fixed dense rows (cheap even for a million), quiet header, no grid."""
+def style_table(
+    view: QTableView, theme: Theme, widths: Mapping[_Column, int] | None = None, stretch: Sequence[int] = ()
+) -> None:
+    """Style a table: fixed dense rows (cheap even for a million), quiet header, no grid.
+
+    `widths` in pixels and columns to stretch, else the last one, need the model to be set.
+    """
     rows = view.verticalHeader()
     rows.setVisible(False)
     rows.setSectionResizeMode(QHeaderView.ResizeMode.Fixed)
@@ -42,6 +49,12 @@ def style_table(view: QTableView, theme: Theme) -> None:
     _style_view(view)
     view.setWordWrap(False)
     view.setTabKeyNavigation(False)
+    for column, width in (widths or {}).items():
+        view.setColumnWidth(column, width)
+    if stretch:
+        view.horizontalHeader().setStretchLastSection(False)
+    for stretched in stretch:
+        view.horizontalHeader().setSectionResizeMode(stretched, QHeaderView.ResizeMode.Stretch)
 
 
 def style_tree(view: QTreeView, theme: Theme) -> None:

@@ -15,6 +15,7 @@ from PySide6.QtWidgets import (
     QHBoxLayout,
     QLayout,
     QSizePolicy,
+    QSplitter,
     QToolButton,
     QVBoxLayout,
     QWidget,
@@ -63,6 +64,30 @@ def vbox(parent: QWidget | None, *items: BoxItem, gap: int = SPACE_2, margin: Ma
 def hbox(parent: QWidget | None, *items: BoxItem, gap: int = SPACE_2, margin: Margin = 0) -> QHBoxLayout:
     """Lay out items in reading direction; arguments as for `vbox`."""
     return _fill(QHBoxLayout(parent) if parent is not None else QHBoxLayout(), items, gap, margin)
+
+
+def hsplit(*widgets: QWidget, sizes: Sequence[int] = (), stretch: int | None = None) -> QSplitter:
+    """Put widgets side by side; the one at position `stretch` takes up a change of the size."""
+    return _split(Qt.Orientation.Horizontal, widgets, sizes, stretch)
+
+
+def vsplit(*widgets: QWidget, sizes: Sequence[int] = (), stretch: int | None = None) -> QSplitter:
+    """Put widgets above one another; the one at position `stretch` takes up a change of the size."""
+    return _split(Qt.Orientation.Vertical, widgets, sizes, stretch)
+
+
+def _split(
+    orientation: Qt.Orientation, widgets: Sequence[QWidget], sizes: Sequence[int], stretch: int | None
+) -> QSplitter:
+    splitter = QSplitter(orientation)
+    splitter.setChildrenCollapsible(False)
+    for widget in widgets:
+        splitter.addWidget(widget)
+    if sizes:
+        splitter.setSizes(sizes)
+    if stretch is not None:
+        splitter.setStretchFactor(stretch, 1)
+    return splitter
 
 
 def _fill(box: _Box, items: Sequence[BoxItem], gap: int, margin: Margin) -> _Box:

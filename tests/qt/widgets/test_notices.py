@@ -23,9 +23,13 @@ def alert(qapp: QApplication) -> Iterator[Alert]:
         alert.deleteLater()
 
 
+def fail() -> None:
+    raise UserError("The disk is full.", "Make room.")
+
+
 def test_error_of_a_block_is_shown_until_the_block_succeeds(alert: Alert) -> None:
     with reported(alert, "save"):
-        raise UserError("The disk is full.", "Make room.")
+        fail()
     assert alert.text("save") == "The disk is full. Make room."
     with reported(alert, "save"):
         pass

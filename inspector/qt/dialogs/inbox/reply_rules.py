@@ -20,7 +20,6 @@ from PySide6.QtWidgets import (
     QDialog,
     QFileDialog,
     QSpinBox,
-    QSplitter,
     QStackedWidget,
     QTreeWidget,
     QTreeWidgetItem,
@@ -36,7 +35,7 @@ from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.inputs.filter_bar import Completer, TextError
 from inspector.qt.widgets.item_views import style_tree
-from inspector.qt.widgets.layout import STRETCH, hbox, vbox
+from inspector.qt.widgets.layout import STRETCH, hbox, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
@@ -344,12 +343,7 @@ class ReplyRulesDialog(QDialog):
         )
         self._right.addWidget(self._empty)
         self._right.addWidget(self.form)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self._left())
-        split.addWidget(self._right)
-        split.setSizes([_LIST_WIDTH, 920 - _LIST_WIDTH])
-        split.setStretchFactor(1, 1)
+        split = hsplit(self._left(), self._right, sizes=[_LIST_WIDTH, 920 - _LIST_WIDTH], stretch=1)
         text = (
             "The first enabled rule that matches a server request replies to it; the reply is labeled "
             "with the rule's name. Requests that match no rule wait for you."

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeyEvent
-from PySide6.QtWidgets import QComboBox, QDialog, QSplitter, QWidget
+from PySide6.QtWidgets import QComboBox, QDialog, QWidget
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
@@ -18,7 +18,7 @@ from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.layout import hbox, vbox, vsplit
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
 from inspector.traffic.records import RecordKind
 
@@ -177,11 +177,7 @@ class ResendDialog(QDialog):
             self.server,
             margin=(SPACE_3, SPACE_3, SPACE_3, 0),
         )
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.composer)
-        splitter.addWidget(self.response)
-        splitter.setSizes([380, 300])
+        splitter = vsplit(self.composer, self.response, sizes=[380, 300])
         vbox(self, head, (splitter, 1), gap=0)
         self.composer.setFocus()
 

@@ -41,6 +41,9 @@ class ConsoleColumn(IntEnum):
     TEXT = 2
 
 
+CONSOLE_WIDTHS = {ConsoleColumn.TIME: 110, ConsoleColumn.SOURCE: 72}
+
+
 class ConsoleModel(LogRowsModel):
     """One server's output, one line per row."""
 

@@ -6,9 +6,9 @@ A request has one view per window, so typed input stays wherever the request is 
 from __future__ import annotations
 
 import shiboken6
-from PySide6.QtCore import QEvent, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QEvent, QObject, QTimer, Signal
 from PySide6.QtGui import QHideEvent, QKeyEvent, QShowEvent
-from PySide6.QtWidgets import QApplication, QSplitter, QStackedWidget, QVBoxLayout, QWidget
+from PySide6.QtWidgets import QApplication, QStackedWidget, QVBoxLayout, QWidget
 
 from inspector.base.plain_text import one_line
 from inspector.engine.inbox.views import InboxRequest
@@ -18,8 +18,8 @@ from inspector.qt.models.inbox import InboxModel
 from inspector.qt.panels.inbox.request_list import RequestList
 from inspector.qt.panels.inbox.request_view import RequestView
 from inspector.qt.theme import Theme
-from inspector.qt.widgets.code.raw_edit import is_submit
-from inspector.qt.widgets.layout import PanelHeader, vbox
+from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
+from inspector.qt.widgets.layout import PanelHeader, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 
 _MAX_ENDED = 20
@@ -202,10 +202,7 @@ class InboxPanel(QWidget):
 
     def event(self, event: QEvent) -> bool:
         # The window has another command on these keys; here they send.
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
-            event.accept()
-            return True
-        return super().event(event)
+        return claim_keys(event, is_submit) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if not is_submit(event):
@@ -256,12 +253,7 @@ class InboxPanel(QWidget):
         column = _column(left)
         column.addWidget(self._header)
         column.addWidget(self.list, 1)
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(left)
-        splitter.addWidget(self._view_area)
-        splitter.setSizes(_WIDTHS)
-        splitter.setStretchFactor(1, 1)
+        splitter = hsplit(left, self._view_area, sizes=_WIDTHS, stretch=1)
         self._pages.addWidget(self._empty)
         self._pages.addWidget(splitter)
         _column(self).addWidget(self._pages)

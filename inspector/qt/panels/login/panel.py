@@ -31,7 +31,7 @@ from inspector.qt.panels.login.user_prompts import BrowserWaitBox, LoginPromptBa
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.controls import Segments, bind_keys, icon_button
-from inspector.qt.widgets.layout import STRETCH, hbox, vbox
+from inspector.qt.widgets.layout import STRETCH, hbox, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.badge import Badge
@@ -383,11 +383,7 @@ class LoginPanel(QWidget):
         return page
 
     def _make_steps(self) -> QWidget:
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(self.card)
-        splitter.addWidget(self.http)
-        splitter.setSizes([520, 420])
+        splitter = hsplit(self.card, self.http, sizes=[520, 420])
         self.card.setMinimumSize(QSize(200, 80))
         self.http.setMinimumSize(QSize(200, 80))
         right = QWidget()

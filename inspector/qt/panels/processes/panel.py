@@ -10,9 +10,9 @@ import shlex
 from collections.abc import Coroutine
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer, Signal
+from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QShowEvent
-from PySide6.QtWidgets import QLineEdit, QSplitter, QWidget
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.plain_text import one_line
@@ -28,7 +28,7 @@ from inspector.qt.panels.processes.process_view import RunningProcesses
 from inspector.qt.panels.processes.regression_calls import RegressionCallsView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.layout import hbox, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel, plain_tooltip
@@ -294,10 +294,5 @@ class ProcessPanel(QWidget):
     def _lay_out(self) -> None:
         right = QWidget()
         vbox(right, self.files, (self.regression_calls, 1), gap=0)
-        split = QSplitter(Qt.Orientation.Horizontal)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self._left)
-        split.addWidget(right)
-        split.setSizes([490, 630])
-        split.setStretchFactor(1, 1)
+        split = hsplit(self._left, right, sizes=[490, 630], stretch=1)
         vbox(self, split)

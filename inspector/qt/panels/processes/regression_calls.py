@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING, Any
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction, QIcon
 from PySide6.QtWidgets import (
-    QHeaderView,
     QMenu,
     QSplitter,
     QStackedWidget,
@@ -41,7 +40,7 @@ from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.save_file import BytesBody
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.item_views import style_table
-from inspector.qt.widgets.layout import PanelHeader, hbox, vbox
+from inspector.qt.widgets.layout import PanelHeader, hbox, vbox, vsplit
 from inspector.qt.widgets.notices.empty_state import ContentStack, EmptyState
 from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.badge import Badge, DotShape, dot_icon
@@ -272,24 +271,13 @@ class RegressionCallsView(QWidget):
     def _make_split(self) -> QSplitter:
         self.table.setAccessibleName("Regression calls")
         self.table.setModel(self.model)
-        style_table(self.table, self._theme)
+        stretch = (RegressionColumn.CALL, RegressionColumn.DIFFERENCE)
+        style_table(self.table, self._theme, _WIDTHS, stretch)
         self.table.setFrameShape(QTableView.Shape.NoFrame)
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        for column, width in _WIDTHS.items():
-            self.table.setColumnWidth(column, width)
-        header = self.table.horizontalHeader()
-        header.setStretchLastSection(False)
-        for column in (RegressionColumn.CALL, RegressionColumn.DIFFERENCE):
-            header.setSectionResizeMode(column, QHeaderView.ResizeMode.Stretch)
         for page in (self.changes, self.response, self.placeholder):
             self._pages.addWidget(page)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.table)
-        split.addWidget(self._make_detail())
-        split.setSizes([112, 350])
-        split.setStretchFactor(1, 1)
-        return split
+        return vsplit(self.table, self._make_detail(), sizes=[112, 350], stretch=1)
 
     def _make_detail(self) -> QWidget:
         head = hbox(

@@ -9,7 +9,7 @@ from functools import cached_property, partial
 import shiboken6
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
-from PySide6.QtWidgets import QSplitter, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.json.values import JSON
 from inspector.base.plain_text import one_line
@@ -29,9 +29,9 @@ from inspector.qt.views.content_view import ContentView
 from inspector.qt.views.feature_panel import SingleListPanel
 from inspector.qt.views.messages import MessagesView, as_text
 from inspector.qt.views.response_view import ResponseView
-from inspector.qt.widgets.code.raw_edit import is_submit
+from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
-from inspector.qt.widgets.layout import STRETCH, hbox, vbox
+from inspector.qt.widgets.layout import STRETCH, hbox, hsplit, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 
@@ -222,14 +222,7 @@ class PromptView(QWidget):
 
     def event(self, event: QEvent) -> bool:
         # The window has other commands on these keys; here they get the prompt.
-        if (
-            event.type() is QEvent.Type.ShortcutOverride
-            and isinstance(event, QKeyEvent)
-            and _is_get_key(event)
-        ):
-            event.accept()
-            return True
-        return super().event(event)
+        return claim_keys(event, _is_get_key) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if _is_get_key(event):
@@ -245,10 +238,7 @@ class PromptView(QWidget):
             None, ActionButton(self._actions["prompt.get"], "primary"), STRETCH, margin=(SPACE_3, SPACE_2)
         )
         vbox(left, head, self.alert, (self.form, 1), buttons, gap=SPACE_1, margin=(0, SPACE_2, 0, 0))
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(left)
-        splitter.addWidget(self.result)
+        splitter = hsplit(left, self.result)
         left.setMinimumWidth(_MIN_WIDTH)
         splitter.setSizes([360, 540])
         vbox(self, splitter)

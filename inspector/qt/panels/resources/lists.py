@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Set
 
 from PySide6.QtCore import QModelIndex, Qt, Signal
-from PySide6.QtGui import QAction, QKeyEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import (
     QSizePolicy,
-    QSplitter,
     QStackedWidget,
     QTreeView,
     QWidget,
@@ -24,15 +23,15 @@ from inspector.qt.forms.named_values import NamedValue, NamedValues, ValueComple
 from inspector.qt.models.feature_list import FeatureListModel, Item, NoteRole, ToneRole
 from inspector.qt.models.resources import RESOURCES, TEMPLATES, ResourceTreeModel, facts_of
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
-from inspector.qt.views.feature_list import FeatureList, count_text
+from inspector.qt.views.feature_list import FeatureList, NoMatches
 from inspector.qt.views.feature_panel import column_in
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.item_views import NoteDelegate, style_tree
-from inspector.qt.widgets.layout import PanelHeader, hbox, vbox
+from inspector.qt.widgets.layout import PanelHeader, hbox, vbox, vsplit
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import Badge
-from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.qt.widgets.text.labels import Heading, PlainLabel
 from inspector.schema.uri_template import UriTemplate, Variable
 
 _MAX_DESCRIPTION_LENGTH = 600
@@ -73,9 +72,10 @@ class ResourceLists(QWidget):
         self.template_list.setItemDelegate(NoteDelegate(theme, NoteRole, ToneRole, self.template_list, elide))
         self.tree = QTreeView()
         self._views = QStackedWidget()
-        self._no_matches = MutedLabel(theme, wrap=True)
         self._header = PanelHeader(theme, "Resources")
         self._template_header = PanelHeader(theme, "Templates")
+        headers = [(self.resources, self._header), (self.templates, self._template_header)]
+        self._no_matches = NoMatches(theme, headers)
         self._lower = QWidget()
         self._apply_theme()
         self._lay_out(refresh)
@@ -135,8 +135,6 @@ class ResourceLists(QWidget):
 
     def _lay_out(self, refresh: QAction) -> None:
         self._header.add_action(refresh)
-        self._no_matches.setContentsMargins(SPACE_3, SPACE_2, SPACE_3, SPACE_2)
-        self._no_matches.hide()
         self._views.addWidget(self.list)
         self._views.addWidget(self.tree)
         upper = QWidget()
@@ -150,21 +148,16 @@ class ResourceLists(QWidget):
         lower.addWidget(self._template_header)
         lower.addWidget(self.template_list, 1)
         self._lower.hide()
-        splitter = QSplitter(Qt.Orientation.Vertical)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(upper)
-        splitter.addWidget(self._lower)
+        splitter = vsplit(upper, self._lower, sizes=[420, 160], stretch=1)
         splitter.setStretchFactor(0, 3)
-        splitter.setStretchFactor(1, 1)
-        splitter.setSizes([420, 160])
         column_in(self).addWidget(splitter)
 
     def _connect(self) -> None:
         self.search.text_settled.connect(self._on_search_settled)
         self.search.returnPressed.connect(self._on_return)
+        self.search.down_pressed.connect(self._on_down_pressed)
         self.view_switch.chosen.connect(self._on_view_chosen)
         self.resources.searched.connect(self._on_resources_searched)
-        self.templates.searched.connect(self._on_searched)
         self.resources.dataChanged.connect(self.tree.viewport().update)
         self.list.chosen.connect(self._on_list_moved)
         self.tree.selectionModel().currentChanged.connect(self._on_tree_moved)
@@ -173,15 +166,12 @@ class ResourceLists(QWidget):
         self.tree.activated.connect(lambda index: self._activate(self.tree_model.item(index)))
         self.template_list.activated.connect(lambda index: self._activate(self.templates.item(index.row())))
 
-    def keyPressEvent(self, event: QKeyEvent) -> None:
-        if event.key() == Qt.Key.Key_Down and self.search.hasFocus():
-            (self.tree if self.view_switch.index() == _TREE else self.list).setFocus()
-        else:
-            super().keyPressEvent(event)
-
     def _on_search_settled(self, text: str) -> None:
         self.resources.set_text(text.strip())
         self.templates.set_text(text.strip())
+
+    def _on_down_pressed(self) -> None:
+        (self.tree if self.view_switch.index() == _TREE else self.list).setFocus()
 
     def _on_return(self) -> None:
         typed = self.search.text().strip()
@@ -191,15 +181,7 @@ class ResourceLists(QWidget):
     def _on_resources_searched(self) -> None:
         if self.view_switch.index() == _TREE:
             self._rebuild_tree()
-        self._on_searched()
-
-    def _on_searched(self) -> None:
-        for header, model in ((self._header, self.resources), (self._template_header, self.templates)):
-            header.set_detail(count_text(model))
-        found = self.resources.rowCount() + self.templates.rowCount()
-        text = self.resources.filter_text
-        self._no_matches.setVisible(bool(text) and not found)
-        is_uri = ":" in text
+        is_uri = ":" in self.resources.filter_text
         self._no_matches.setText("No matches. Press Return to read this URI." if is_uri else "No matches")
 
     def _on_view_chosen(self) -> None:

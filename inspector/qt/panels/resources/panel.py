@@ -30,7 +30,7 @@ from inspector.qt.panels.resources.lists import ResourceHeader, ResourceLists
 from inspector.qt.panels.resources.periodic_read import PeriodicRead
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
 from inspector.qt.views.feature_panel import FeaturePanel, column_in
-from inspector.qt.widgets.code.raw_edit import is_submit
+from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, hbox
 
@@ -311,10 +311,7 @@ class ResourcesPanel(FeaturePanel):
 
     def event(self, event: QEvent) -> bool:
         # The window has another command on these keys; here they read.
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
-            event.accept()
-            return True
-        return super().event(event)
+        return claim_keys(event, is_submit) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if is_submit(event):

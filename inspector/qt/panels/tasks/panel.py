@@ -9,7 +9,6 @@ from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QIcon, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
-    QHeaderView,
     QLineEdit,
     QScrollArea,
     QSplitter,
@@ -34,7 +33,7 @@ from inspector.qt.panels.tasks.detail import TaskDetail
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_table
-from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.layout import hbox, vbox, vsplit
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.badge import DotShape, dot_icon
@@ -107,20 +106,9 @@ class TasksPanel(QWidget):
     def _make_split(self, theme: Theme) -> QSplitter:
         self.table.setAccessibleName(f"Tasks of {one_line(self._server)}")
         self.table.setModel(self.model)
-        style_table(self.table, theme)
-        header = self.table.horizontalHeader()
-        for column, width in _WIDTHS.items():
-            self.table.setColumnWidth(column, width)
-        header.setStretchLastSection(False)
-        header.setSectionResizeMode(TaskColumn.STATUS_MESSAGE, QHeaderView.ResizeMode.Stretch)
-        header.setMinimumSectionSize(60)
-        split = QSplitter(Qt.Orientation.Vertical)
-        split.setChildrenCollapsible(False)
-        split.addWidget(self.table)
-        split.addWidget(self._detail_area())
-        split.setSizes([100, 350])
-        split.setStretchFactor(1, 1)
-        return split
+        style_table(self.table, theme, _WIDTHS, [TaskColumn.STATUS_MESSAGE])
+        self.table.horizontalHeader().setMinimumSectionSize(60)
+        return vsplit(self.table, self._detail_area(), sizes=[100, 350], stretch=1)
 
     def _detail_area(self) -> QScrollArea:
         """Put the detail into a scroll area, so that it does not make a small window grow."""

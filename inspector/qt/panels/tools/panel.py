@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import shiboken6
 from PySide6.QtCore import QPoint, Qt, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QHBoxLayout, QMenu, QSplitter, QToolButton, QWidget
+from PySide6.QtWidgets import QHBoxLayout, QMenu, QToolButton, QWidget
 
 from inspector.base.errors import UserError
 from inspector.base.json.values import JSON, JSONObject, pretty
@@ -40,7 +40,7 @@ from inspector.qt.views.feature_list import add_copy_menu
 from inspector.qt.views.feature_panel import SingleListPanel
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
-from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.layout import hbox, hsplit, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.tool_names import tool_findings
@@ -459,11 +459,7 @@ class CallView(QWidget):
             gap=SPACE_1,
             margin=(0, SPACE_2, 0, 0),
         )
-        splitter = QSplitter(Qt.Orientation.Horizontal)
-        splitter.setChildrenCollapsible(False)
-        splitter.addWidget(left)
-        splitter.addWidget(self.result)
-        splitter.setSizes([420, 480])
+        splitter = hsplit(left, self.result, sizes=[420, 480])
         vbox(self, splitter)
 
     def _make_buttons(self) -> QHBoxLayout:

@@ -10,7 +10,7 @@ from datetime import datetime
 from pathlib import Path
 
 from PySide6.QtCore import QObject, QPoint, Qt, Signal
-from PySide6.QtGui import QAction, QCloseEvent, QPainter, QPaintEvent
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QCheckBox, QComboBox, QLineEdit, QWidget
 
 from inspector.base.errors import ConfigError, UserError
@@ -38,7 +38,7 @@ from inspector.qt.models.palette import (
 )
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.inputs.popups import PickerPopup, Roles
+from inspector.qt.widgets.inputs.popups import PickerPopup, Popup, Roles
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
@@ -275,7 +275,7 @@ class CallSaver(QObject):
             self._alert.show_message("saved", f"Saved as {one_line(str(saved.path))}", tone="ok")
 
 
-class SavePopup(QWidget):
+class SavePopup(Popup):
     """A popup to save a call. Enter saves, Escape cancels.
 
     Asks for the folder if there are several.
@@ -283,19 +283,14 @@ class SavePopup(QWidget):
     Signals:
         confirmed: Carries the name, the description, the folder (None for the default), and whether it is
             a regression call.
-        closed: The popup was closed.
     """
 
     confirmed = Signal(str, str, object, bool)
-    closed = Signal()
 
     def __init__(
         self, theme: Theme, origin: SavedCall, folders: Sequence[SavedFolder], parent: QWidget
     ) -> None:
-        super().__init__(parent)
-        self.setWindowFlags(Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.name = _line(one_line(origin.name), "Save call as")
         self.description = _line(one_line(origin.description), "Call description")
         self.description.setPlaceholderText("optional")
@@ -328,16 +323,6 @@ class SavePopup(QWidget):
         self.show()
         self.name.setFocus(Qt.FocusReason.PopupFocusReason)
         self.name.selectAll()
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        super().closeEvent(event)
-        self.closed.emit()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(self._theme.color("edge"))
-        painter.setBrush(self._theme.color("raised"))
-        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _lay_out(self) -> None:
         column = vbox(self, gap=SPACE_1, margin=SPACE_3)

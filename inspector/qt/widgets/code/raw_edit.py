@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import (
     QKeyEvent,
@@ -97,10 +99,7 @@ class RawEdit(QPlainTextEdit):
 
     def event(self, event: QEvent) -> bool:
         # The window may have another command for these keys; here they submit.
-        if event.type() is QEvent.Type.ShortcutOverride and isinstance(event, QKeyEvent) and is_submit(event):
-            event.accept()
-            return True
-        return super().event(event)
+        return claim_keys(event, is_submit) or super().event(event)
 
     def keyPressEvent(self, event: QKeyEvent) -> None:
         if is_submit(event):
@@ -117,6 +116,15 @@ def is_submit(event: QKeyEvent) -> bool:
     """Return whether it is Ctrl+Return, on either Return key."""
     modifiers = event.modifiers() & ~Qt.KeyboardModifier.KeypadModifier
     return event.key() in ENTER_KEYS and modifiers == Qt.KeyboardModifier.ControlModifier
+
+
+def claim_keys(event: QEvent, is_claimed: Callable[[QKeyEvent], bool]) -> bool:
+    """Keep keys for a widget although the window has a command on them; return True if it was such a key."""
+    is_override = event.type() is QEvent.Type.ShortcutOverride
+    if not is_override or not isinstance(event, QKeyEvent) or not is_claimed(event):
+        return False
+    event.accept()
+    return True
 
 
 class _Colors(QSyntaxHighlighter):

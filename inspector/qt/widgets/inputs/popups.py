@@ -49,7 +49,33 @@ class Roles:
     positions: int
 
 
-class PickerPopup(QWidget):
+class Popup(QWidget):
+    """A framed popup window, deleted when it closes.
+
+    Signals:
+        closed: The popup was closed.
+    """
+
+    closed = Signal()
+
+    def __init__(self, theme: Theme, parent: QWidget) -> None:
+        super().__init__(parent)
+        self.setWindowFlags(Qt.WindowType.Popup)
+        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
+        self._theme = theme
+
+    def closeEvent(self, event: QCloseEvent) -> None:
+        super().closeEvent(event)
+        self.closed.emit()
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self._theme.color("edge"))
+        painter.setBrush(self._theme.color("raised"))
+        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
+
+
+class PickerPopup(Popup):
     """A picker. Closes when something is picked, on Escape, or when it loses the focus.
 
     The handler of `text_changed` updates the model.
@@ -59,14 +85,12 @@ class PickerPopup(QWidget):
         picked: Carries the row.
         removal_requested: Delete was pressed on a row; carries it. Only with `removes`.
         undo_requested: Ctrl+Z was pressed without typed text. Only with `removes`.
-        closed: The popup was closed.
     """
 
     text_changed = Signal(str)
     picked = Signal(int)
     removal_requested = Signal(int)
     undo_requested = Signal()
-    closed = Signal()
 
     def __init__(
         self,
@@ -78,10 +102,8 @@ class PickerPopup(QWidget):
         *,
         removes: bool = False,
     ) -> None:
-        super().__init__(parent)
-        self.setWindowFlags(Qt.WindowType.Popup | Qt.WindowType.FramelessWindowHint)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._theme = theme
+        super().__init__(theme, parent)
+        self.setWindowFlag(Qt.WindowType.FramelessWindowHint)
         self._removes = removes
         self.line = QLineEdit()
         self.line.setPlaceholderText(prompt)
@@ -128,16 +150,6 @@ class PickerPopup(QWidget):
 
     def current(self) -> int:
         return self.list.currentIndex().row()
-
-    def closeEvent(self, event: QCloseEvent) -> None:
-        super().closeEvent(event)
-        self.closed.emit()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(self._theme.color("edge"))
-        painter.setBrush(self._theme.color("raised"))
-        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def eventFilter(self, watched: QObject, event: QEvent) -> bool:
         """Send navigation keys to the list, and others to the field."""
@@ -276,7 +288,7 @@ def _runs(text: str, positions: Sequence[int]) -> list[tuple[str, bool]]:
     return runs
 
 
-class NotePopup(QWidget):
+class NotePopup(Popup):
     """A popup with a text field: Enter accepts, Escape or losing the focus cancels.
 
     Signals:
@@ -286,10 +298,7 @@ class NotePopup(QWidget):
     accepted = Signal(str)
 
     def __init__(self, theme: Theme, title: str, text: str, parent: QWidget) -> None:
-        super().__init__(parent)
-        self.setWindowFlags(Qt.WindowType.Popup)
-        self.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        self._theme = theme
+        super().__init__(theme, parent)
         self.line = QLineEdit(text)
         self.line.setAccessibleName(title)
         self.line.setMaxLength(2_000)
@@ -307,12 +316,6 @@ class NotePopup(QWidget):
         self.show()
         self.line.setFocus(Qt.FocusReason.PopupFocusReason)
         self.line.selectAll()
-
-    def paintEvent(self, event: QPaintEvent) -> None:
-        painter = QPainter(self)
-        painter.setPen(self._theme.color("edge"))
-        painter.setBrush(self._theme.color("raised"))
-        painter.drawRect(self.rect().adjusted(0, 0, -1, -1))
 
     def _on_return_pressed(self) -> None:
         self.accepted.emit(self.line.text().strip())

@@ -146,9 +146,11 @@ class SearchField(QLineEdit):
 
     Signals:
         text_settled: The text was unchanged for `delay_ms`; carries it, never the same twice in a row.
+        down_pressed: The user wants to go to the list below.
     """
 
     text_settled = Signal(str)
+    down_pressed = Signal()
 
     def __init__(
         self, theme: Theme, placeholder: str, *, delay_ms: int = 150, parent: QWidget | None = None
@@ -182,6 +184,8 @@ class SearchField(QLineEdit):
             self.clear()
             self.settle()
             return
+        if event.key() == Qt.Key.Key_Down:
+            self.down_pressed.emit()
         super().keyPressEvent(event)
 
     def showEvent(self, event: QShowEvent) -> None:

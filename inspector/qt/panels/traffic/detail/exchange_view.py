@@ -10,7 +10,7 @@ from functools import cached_property
 
 from PySide6.QtCore import QSize, Qt, QTimer, Signal
 from PySide6.QtGui import QAction, QHideEvent, QResizeEvent, QShowEvent
-from PySide6.QtWidgets import QSplitter, QStackedWidget, QToolButton, QWidget
+from PySide6.QtWidgets import QStackedWidget, QToolButton, QWidget
 
 from inspector.base.units import duration, full_time, size, time_of_day
 from inspector.qt.bridge import Bridge
@@ -19,7 +19,7 @@ from inspector.qt.panels.traffic.detail.http_view import secrets_switch
 from inspector.qt.panels.traffic.detail.message_view import FORM_LABELS, Form, MessageView
 from inspector.qt.theme import ICON_SIZE, SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ActionToolButton, Segments
-from inspector.qt.widgets.layout import STRETCH, hbox, vbox
+from inspector.qt.widgets.layout import STRETCH, hbox, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
 from inspector.traffic.log import TrafficLog
@@ -74,9 +74,7 @@ class ExchangeView(QWidget):
         self.secrets = secrets_switch()
         self._own = self._make_side()
         self._other: MessageSide | None = None
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self._own)
+        self._splitter = hsplit(self._own)
         self.both_action = self._action("columns", "Show request and response side by side", checkable=True)
         self.save_action = self._action("save", "Save message…")
         self._lay_out()

@@ -15,7 +15,6 @@ from PySide6.QtWidgets import (
     QListWidget,
     QListWidgetItem,
     QMenu,
-    QSplitter,
     QStyle,
     QStyledItemDelegate,
     QStyleOptionViewItem,
@@ -32,7 +31,7 @@ from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.clipboard import SecretCopyPrompt
 from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
 from inspector.qt.widgets.item_views import style_list, style_tree
-from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.layout import hbox, hsplit, vbox, vsplit
 from inspector.qt.widgets.media.media import ImageView, read_image
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.text.labels import PlainLabel, plain_tooltip
@@ -91,9 +90,7 @@ class JsonTreeView(QWidget):
         self._close = bind_keys(self, "Esc", self.hide_full_value)
         self._close.setEnabled(False)
         self._full_value: JsonView | None = None
-        self._splitter = QSplitter(Qt.Orientation.Vertical)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self.view)
+        self._splitter = vsplit(self.view)
         self._is_secret = False
         self.copy_prompt = SecretCopyPrompt(theme)
         vbox(self, (self._splitter, 1), self.copy_prompt, gap=0)
@@ -289,11 +286,7 @@ class DecodedView(QWidget):
         self._reveal = self._action("Show", self._on_reveal)
         self._save = self._action("Save…", self._on_save)
         self._gate = ContentStack(theme, self._make_content())
-        self._splitter = QSplitter(Qt.Orientation.Horizontal)
-        self._splitter.setChildrenCollapsible(False)
-        self._splitter.addWidget(self.list)
-        self._splitter.addWidget(self._make_right())
-        self._splitter.setSizes([180, 420])
+        self._splitter = hsplit(self.list, self._make_right(), sizes=[180, 420])
         vbox(self, self._splitter)
 
     def show_decodings(self, decodings: Sequence[Decoding]) -> None:

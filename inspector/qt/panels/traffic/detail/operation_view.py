@@ -12,7 +12,6 @@ from functools import partial
 from PySide6.QtCore import QEvent, QModelIndex, QPoint, QRect, QRectF, QSize, Qt, Signal
 from PySide6.QtGui import QColor, QHelpEvent, QPainter, QPaintEvent, QPen
 from PySide6.QtWidgets import (
-    QHeaderView,
     QMenu,
     QScrollArea,
     QSizePolicy,
@@ -118,13 +117,10 @@ class RelatedView(QWidget):
         self.table = QTableView()
         self.table.setAccessibleName("Related messages")
         self.table.setModel(self.model)
-        style_table(self.table, theme)
+        widths = {RelatedColumn.OFFSET: 84, RelatedColumn.ROLE: 84}
+        style_table(self.table, theme, widths, [RelatedColumn.TEXT])
         self.table.setFont(theme.mono_font(0.95))
         self.table.setSelectionMode(QTableView.SelectionMode.SingleSelection)
-        header = self.table.horizontalHeader()
-        header.setSectionResizeMode(RelatedColumn.TEXT, QHeaderView.ResizeMode.Stretch)
-        self.table.setColumnWidth(RelatedColumn.OFFSET, 84)
-        self.table.setColumnWidth(RelatedColumn.ROLE, 84)
         self.table.clicked.connect(self._on_chosen)
         self.table.activated.connect(self._on_chosen)
         self.table.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
