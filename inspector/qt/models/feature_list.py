@@ -14,13 +14,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, TypeAlias
 
-from PySide6.QtCore import QAbstractListModel, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt
 
 from inspector.base.json.values import JSONObject, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.protocol.types import CacheHints, Listing, Malformed, Prompt, Resource, ResourceTemplate, Tool
-from inspector.qt.models.record_table import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, SearchedList, plain_tip
 from inspector.qt.theme import Tone
 
 Feature: TypeAlias = Tool | Resource | ResourceTemplate | Prompt
@@ -72,22 +72,17 @@ class ItemTexts:
     rest: Callable[[Item], str]
 
 
-class FeatureListModel(QAbstractListModel):
+class FeatureListModel(SearchedList):
     """The searchable list of one feature of a server.
 
     Names that start with the query come first, then names that contain it, then other matches. Malformed
     items are last, marked. `marks` are labels beside a row, by item key; `notes` are such labels that are
     shown unless there is a mark. While a new list is being
     searched, the rows are still the previous ones.
-
-    Signals:
-        searched: The rows now match the query.
     """
 
-    searched = Signal()
-
     def __init__(self, texts: ItemTexts, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(_SLICE_S, parent)
         self._texts = texts
         self._all = _FullList()
         self._shown_of = self._all
@@ -97,9 +92,6 @@ class FeatureListModel(QAbstractListModel):
         self._reported: _FullList | None = None  # the list at the last `take_changes`
         self._marks: dict[str, tuple[str, Tone]] = {}
         self._notes: Mapping[str, tuple[str, Tone]] = {}
-        self._search: Iterator[None] = iter(())
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._search_some)
         self.cache: CacheHints | None = None  # the server's cache hints for the list
 
     def set_listing(self, listing: Listing[Any]) -> None:
@@ -139,10 +131,6 @@ class FeatureListModel(QAbstractListModel):
     @property
     def total(self) -> int:
         return len(self._all.items)
-
-    @property
-    def is_searching(self) -> bool:
-        return self._timer.isActive()
 
     def all_items(self) -> Sequence[Item]:
         """Return all items, including those filtered out."""
@@ -248,16 +236,7 @@ class FeatureListModel(QAbstractListModel):
         if not self._query:
             self._show(range(self.total))
             return
-        self._search = self._ranked()
-        self._timer.start()
-        self._search_some()
-
-    def _search_some(self) -> None:
-        until = time.perf_counter() + _SLICE_S
-        for _ in self._search:
-            if time.perf_counter() > until:
-                return
-        self._timer.stop()
+        self._start_search(self._ranked())
 
     def _ranked(self) -> Iterator[None]:
         text = self._query

@@ -9,12 +9,11 @@ from __future__ import annotations
 import heapq
 import os
 import re
-import time
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from itertools import chain, pairwise
 
-from PySide6.QtCore import QAbstractListModel, QObject, Qt, QTimer, Signal
+from PySide6.QtCore import QObject, Qt
 
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
@@ -22,7 +21,7 @@ from inspector.base.units import duration, full_time, time_of_day
 from inspector.config.calls.history import RecordedCall
 from inspector.config.calls.saved_calls import SavedCall
 from inspector.engine.calls.library import SavedFolder
-from inspector.qt.models.record_table import ROOT, Index, plain_tip
+from inspector.qt.models.record_table import ROOT, Index, SearchedList, plain_tip
 from inspector.qt.theme import Tone
 
 NoteRole = Qt.ItemDataRole.UserRole + 1
@@ -59,17 +58,11 @@ class PaletteItem:
     search: str = ""
 
 
-class PaletteModel(QAbstractListModel):
-    """The best matches first; without a query, the most recent first, then the given order.
-
-    Signals:
-        searched: The rows now match the query.
-    """
-
-    searched = Signal()
+class PaletteModel(SearchedList):
+    """The best matches first; without a query, the most recent first, then the given order."""
 
     def __init__(self, parent: QObject | None = None) -> None:
-        super().__init__(parent)
+        super().__init__(_SLICE_S, parent)
         self._items: list[PaletteItem] = []
         self._haystacks: list[str] = []
         self._coming: Iterator[PaletteItem] = iter(())
@@ -77,9 +70,6 @@ class PaletteModel(QAbstractListModel):
         self._rows: list[_Row] = []
         self._query = Query("")
         self._found = 0
-        self._search: Iterator[None] = iter(())
-        self._timer = QTimer(self, interval=0)
-        self._timer.timeout.connect(self._search_some)
 
     def set_items(self, items: Iterable[PaletteItem], recent: Sequence[str] = ()) -> None:
         """Replace the entries. `recent` are keys, latest first.
@@ -107,10 +97,6 @@ class PaletteModel(QAbstractListModel):
     def found(self) -> int:
         """The number of matches, shown or not."""
         return self._found
-
-    @property
-    def is_searching(self) -> bool:
-        return self._timer.isActive()
 
     def finish(self) -> None:
         """Finish the search now, for a choice made before it was done."""
@@ -144,17 +130,7 @@ class PaletteModel(QAbstractListModel):
         return values.get(int(role))
 
     def _begin(self) -> None:
-        """Start searching; the first slice runs at once."""
-        self._search = self._run()
-        self._timer.start()
-        self._search_some()
-
-    def _search_some(self) -> None:
-        until = time.perf_counter() + _SLICE_S
-        for _ in self._search:
-            if time.perf_counter() > until:
-                return
-        self._timer.stop()
+        self._start_search(self._run())
 
     def _run(self) -> Iterator[None]:
         yield from self._read_items()

@@ -7,13 +7,23 @@ as HTML and loads the files it names.
 
 from __future__ import annotations
 
+import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSequence, Sequence
 from dataclasses import dataclass
 from typing import Generic, TypeAlias, TypeVar
 
-from PySide6.QtCore import QAbstractTableModel, QModelIndex, QObject, QPersistentModelIndex, Qt
+from PySide6.QtCore import (
+    QAbstractListModel,
+    QAbstractTableModel,
+    QModelIndex,
+    QObject,
+    QPersistentModelIndex,
+    Qt,
+    QTimer,
+    Signal,
+)
 from PySide6.QtGui import QIcon
 
 from inspector.base.json.values import shorten
@@ -181,6 +191,40 @@ class RecordTable(QAbstractTableModel, Generic[T]):
             case Qt.ItemDataRole.AccessibleTextRole if column.accessible is not None:
                 return column.accessible(record) or None
         return record if role == RecordRole else None
+
+
+class SearchedList(QAbstractListModel):
+    """A list whose rows are the result of a search, which runs in slices between events.
+
+    Signals:
+        searched: The rows now match the query.
+    """
+
+    searched = Signal()
+
+    def __init__(self, slice_s: float, parent: QObject | None = None) -> None:
+        super().__init__(parent)
+        self._slice_s = slice_s
+        self._search: Iterator[None] = iter(())
+        self._timer = QTimer(self, interval=0)
+        self._timer.timeout.connect(self._search_some)
+
+    @property
+    def is_searching(self) -> bool:
+        return self._timer.isActive()
+
+    def _start_search(self, search: Iterator[None]) -> None:
+        """Start searching; the first slice runs at once."""
+        self._search = search
+        self._timer.start()
+        self._search_some()
+
+    def _search_some(self) -> None:
+        until = time.perf_counter() + self._slice_s
+        for _ in self._search:
+            if time.perf_counter() > until:
+                return
+        self._timer.stop()
 
 
 class LogRowsModel(RecordTable[int]):

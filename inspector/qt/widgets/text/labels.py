@@ -120,14 +120,19 @@ class BreakingLabel(QLabel):
         # In a text layout, a line feed is a line separator.
         layout = QTextLayout(self.text().replace("\n", "\u2028"), self.font())
         layout.setTextOption(option)
-        layout.beginLayout()
-        top = 0.0
-        while (line := layout.createLine()).isValid():
-            line.setLineWidth(max(width, 1))
-            line.setPosition(QPointF(0, top))
-            top += line.height()
-        layout.endLayout()
+        break_lines(layout, width)
         return layout
+
+
+def break_lines(layout: QTextLayout, width: int) -> None:
+    """Lay out a text in lines of this width, below one another."""
+    layout.beginLayout()
+    top = 0.0
+    while (line := layout.createLine()).isValid():
+        line.setLineWidth(max(width, 1))
+        line.setPosition(QPointF(0, top))
+        top += line.height()
+    layout.endLayout()
 
 
 def _break_anywhere(document: QTextDocument) -> None:

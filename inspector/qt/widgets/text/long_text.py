@@ -25,7 +25,7 @@ from inspector.base.web_link import Link
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import vbox
-from inspector.qt.widgets.text.labels import LABEL_LIMIT, PlainLabel
+from inspector.qt.widgets.text.labels import LABEL_LIMIT, PlainLabel, break_lines
 
 _MAX_PREVIEW_LENGTH, _MAX_PREVIEW_LINES = 1_000, 12
 _MAX_LINES = 14
@@ -78,13 +78,7 @@ class UrlLabel(QWidget):
         option.setTextDirection(Qt.LayoutDirection.LeftToRight)
         layout.setTextOption(option)
         layout.setFormats(self._formats())
-        layout.beginLayout()
-        top = 0.0
-        while (line := layout.createLine()).isValid():
-            line.setLineWidth(max(width, 1))
-            line.setPosition(QPointF(0, top))
-            top += line.height()
-        layout.endLayout()
+        break_lines(layout, width)
         return layout
 
     def _formats(self) -> list[QTextLayout.FormatRange]:
