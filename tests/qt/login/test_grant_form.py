@@ -7,19 +7,27 @@ from dataclasses import replace
 
 import pytest
 from PySide6.QtCore import QUrl
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from inspector.base.errors import UserError
-from inspector.config.servers.entries import HttpEntry, IdentityProvider, OAuthSettings, SecretRef
+from inspector.config.servers.entries import (
+    HttpEntry,
+    IdentityProvider,
+    OAuthSettings,
+    SecretRef,
+    member_name,
+)
 from inspector.oauth.login.steps import LoginGrant, LoginView
 from inspector.oauth.signing import new_key
+from inspector.qt.forms.schema.plain_editors import PlainChoice, PlainEditor, PlainLine, PlainSecret
 from inspector.qt.link_opener import LinkOpener
-from inspector.qt.panels.login.grant_form import GrantForm
+from inspector.qt.panels.login.grant_form import DESCRIPTIONS, FIELDS, GRANTS, GrantForm
 from inspector.qt.panels.login.panel import LoginPanel
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.secret_fields import SecretText
-from tests.qt.lens_driver import Lens
+from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.login.login_stage import ICONS
 from tests.unit.demo.login.login_client import LoginDemo
 
@@ -37,14 +45,30 @@ def form(qtbot: QtBot) -> GrantForm:
 
 
 def fill(form: GrantForm, grant: str, **texts: str) -> None:
-    form.grant.setCurrentText(grant)
+    choose(form, grant)
     for name, text in texts.items():
-        widget = form.fields[name.replace("__", ".")]
+        widget = control(form, member_name(name.replace("__", ".")))
         assert widget.isVisibleTo(form)
         if isinstance(widget, SecretText):
             widget.set_text(text)
         else:
             widget.setText(text)
+
+
+def choose(form: GrantForm, grant: str) -> None:
+    form.form.editor("grant", PlainChoice).box.setCurrentText(grant)
+
+
+def control(form: GrantForm, name: str) -> QLineEdit | SecretText:
+    editor = form.form.editor(name, PlainEditor)
+    if isinstance(editor, PlainSecret):
+        return editor.control
+    assert isinstance(editor, PlainLine)
+    return editor.line
+
+
+def delete_action(form: GrantForm, name: str) -> QAction:
+    return form.form.editor(name, PlainSecret).delete_action
 
 
 def test_client_credentials_are_saved_with_the_secret_stored_separately(form: GrantForm) -> None:
@@ -66,15 +90,16 @@ def test_private_key_keeps_its_line_breaks(form: GrantForm) -> None:
 
 def test_assertion_audience_can_be_the_token_endpoint(form: GrantForm) -> None:
     fill(form, CLIENT, client_id="abc", key=PEM)
-    assert form.audience.isVisibleTo(form)
+    audience = form.form.editor("audience", PlainChoice).box
+    assert audience.isVisibleTo(form)
     assert form.settings()[0].audience == "issuer"
-    form.audience.setCurrentText("Token endpoint")
+    audience.setCurrentText("Token endpoint")
     settings, _ = form.settings()
     assert settings.audience == "token_endpoint"
     form.show_settings("notes", settings)
-    assert form.audience.currentText() == "Token endpoint"
+    assert audience.currentText() == "Token endpoint"
     fill(form, WORKLOAD, assertion_file="/x")
-    assert not form.audience.isVisibleTo(form)
+    assert not audience.isVisibleTo(form)
     assert form.settings()[0].audience == "issuer"
 
 
@@ -109,26 +134,24 @@ def test_enterprise_uses_an_interactive_login_without_an_id_token(form: GrantFor
 
 
 def test_each_grant_has_a_one_sentence_description(form: GrantForm) -> None:
-    descriptions = set()
-    for position in range(form.grant.count()):
-        form.grant.setCurrentIndex(position)
-        descriptions.add(form.description.text())
-        assert form.description.isVisibleTo(form)
-    assert len(descriptions) == 4
+    for grant in LoginGrant:
+        choose(form, GRANTS[grant])
+        assert DESCRIPTIONS[grant] in visible_text(form)
+    assert len(set(DESCRIPTIONS.values())) == 4
 
 
 def test_deleting_a_stored_secret_can_be_undone_before_saving(form: GrantForm) -> None:
     secret, key = SecretRef("login/notes/client_secret"), SecretRef("login/notes/key")
     before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=secret, key=key)
     form.show_settings("notes", before)
-    form.delete_actions["client_secret"].trigger()
+    delete_action(form, "clientSecret").trigger()
     assert form.settings() == (replace(before, client_secret=None), {})
-    form.delete_actions["client_secret"].trigger()
+    delete_action(form, "clientSecret").trigger()
     assert form.settings() == (before, {})
 
 
 def test_secret_that_is_not_stored_cannot_be_deleted(form: GrantForm) -> None:
-    form.grant.setCurrentText(CLIENT)
+    choose(form, CLIENT)
     buttons = [each for each in form.findChildren(QPushButton) if each.text() == "Delete"]
     assert buttons
     assert not any(each.isVisibleTo(form) for each in buttons)
@@ -168,7 +191,7 @@ def test_missing_fields_are_named_and_nothing_is_saved(
 def test_stored_secret_is_hidden_and_kept_when_nothing_is_typed(form: GrantForm) -> None:
     ref = SecretRef("login/notes/client_secret")
     form.show_settings("notes", OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref))
-    field = form.fields["client_secret"]
+    field = control(form, "clientSecret")
     assert isinstance(field, QLineEdit)
     assert field.text() == ""
     assert "secret store" in field.placeholderText()
@@ -181,7 +204,7 @@ def test_browser_grant_does_not_reuse_a_machine_client(form: GrantForm) -> None:
     ref = SecretRef("login/notes/client_secret")
     before = OAuthSettings(grant="client_credentials", client_id="a", client_secret=ref, scope="a")
     form.show_settings("notes", before)
-    form.grant.setCurrentText("Authorization code (browser)")
+    choose(form, "Authorization code (browser)")
     assert form.settings() == (OAuthSettings(scope="a"), {})
 
 
@@ -194,13 +217,14 @@ def test_client_registered_for_the_browser_is_kept(form: GrantForm) -> None:
 def test_each_grant_shows_its_own_fields(form: GrantForm) -> None:
     shown = {}
     for grant in LoginGrant:
-        form.grant.setCurrentIndex(list(LoginGrant).index(grant))
+        choose(form, GRANTS[grant])
         assert form.chosen is grant
-        shown[grant] = {name for name, field in form.fields.items() if field.isVisibleTo(form)}
+        texts = [name for name in FIELDS if name not in ("grant", "audience")]
+        shown[grant] = {name for name in texts if control(form, name).isVisibleTo(form)}
     assert shown[LoginGrant.CODE] == set()
     assert "assertion" in shown[LoginGrant.WORKLOAD]
     assert "assertion" not in shown[LoginGrant.CLIENT]
-    assert "identity_provider.id_token" in shown[LoginGrant.ENTERPRISE]
+    assert "identityProvider.idToken" in shown[LoginGrant.ENTERPRISE]
 
 
 @pytest.fixture
@@ -224,7 +248,7 @@ def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Le
     fill(form, CLIENT, client_id="demo-machine", client_secret="demo-machine-secret", issuer=demo.origin)
     form.save_action.trigger()
     lens.until(lambda: "Saved" in panel.alert.text("command"))
-    field = form.fields["client_secret"]
+    field = control(form, "clientSecret")
     assert isinstance(field, QLineEdit)
     assert field.text() == ""
     assert "login/notes/client_secret" in stored(lens)
@@ -267,7 +291,7 @@ def test_key_from_a_file_logs_in_from_the_window(lens: Lens, demo: LoginDemo) ->
     form, path = panel.options.grants, lens.folder / "robot.pem"
     path.write_text(demo.http.get("/demo-robot.pem").text)
     fill(form, CLIENT, client_id="demo-robot", issuer=demo.origin)
-    field = form.fields["key"]
+    field = control(form, "key")
     assert isinstance(field, SecretText)
     field.read_file(path)
     login = save_and_log_in(lens, panel, demo)

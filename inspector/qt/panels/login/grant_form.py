@@ -1,28 +1,35 @@
 """Grant type form: authorization code, client credentials, enterprise (ID-JAG), workload.
 
-`FIELDS` describes what each grant type needs. The settings are saved with the server, secrets in the
-secret store.
+It edits the `auth` member of a server entry; `FIELDS` describes what each grant type needs. Secrets go to
+the secret store.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass, replace
-from functools import partial
-
-from PySide6.QtCore import Qt, Signal
+from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QWidget
 
 from inspector.base.errors import UserError
+from inspector.base.json.values import JSONObject
 from inspector.config.secrets.records import make_name
-from inspector.config.servers.entries import IdentityProvider, OAuthSettings, SecretRef
+from inspector.config.servers.entries import (
+    IdentityProvider,
+    OAuthSettings,
+    field_name,
+    read_auth,
+    write_auth,
+)
 from inspector.config.servers.entry_secrets import LOGIN
 from inspector.oauth.login.steps import LoginGrant
-from inspector.qt.theme import SPACE_2, SPACE_4, Theme
+from inspector.qt.forms.schema.plain_editors import Hint, PlainSecret, choice_field
+from inspector.qt.forms.schema.plain_form import PlainForm, member_of, with_member
+from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
-from inspector.qt.widgets.inputs.secret_fields import SecretText, secret_line
-from inspector.qt.widgets.layout import STRETCH, hbox, in_row, vbox
-from inspector.qt.widgets.text.labels import Heading, MutedLabel
+from inspector.qt.widgets.inputs.secret_fields import SecretText
+from inspector.qt.widgets.layout import vbox
+from inspector.qt.widgets.text.labels import Heading
+from inspector.schema.fields import ABSENT, Field, TextField
 
 CODE, CLIENT, ENTERPRISE, WORKLOAD = LoginGrant
 GRANTS = {
@@ -46,58 +53,78 @@ DESCRIPTIONS = {
         "for a token. Enter the JWT, or where to read it each time."
     ),
 }
-_PROVIDER = "identity_provider."
 _AT_SERVER, _AT_PROVIDER, _JWT = "Authorization server", "Identity provider", "Workload JWT"
-LABEL_WIDTH = 140  # the same in all groups
-_STORED_HINT = "in the secret store; type to replace it"
-_DELETED_HINT = "will be deleted when you save"
+LABEL_WIDTH = 150  # the same in all groups
 
 
-@dataclass(frozen=True, slots=True)
-class Field:
-    """A form field. `name` is the setting's name, with a prefix for the identity provider's.
+class KeySecret(PlainSecret):
+    """A private key, pasted or read from a file."""
 
-    `full_name` is unique.
-    """
+    def make_control(self) -> SecretText:
+        self.text = SecretText(self.theme, self.hint.name, _check_key)
+        self.text.line.setFont(self.theme.mono_font(0.95))
+        self.text.changed.connect(self._on_picked)
+        return self.text
 
-    name: str
-    group: str
-    text: str
-    hint: str
-    grants: tuple[LoginGrant, ...]
-    is_secret: bool = False
-
-    @property
-    def full_name(self) -> str:
-        return f"{self.group}: {self.text}"
+    def show_placeholder(self, text: str) -> None:
+        self.text.set_hint(text)
 
 
-FIELDS = (
-    Field(f"{_PROVIDER}issuer", _AT_PROVIDER, "Issuer", "https://login.company.example", (ENTERPRISE,)),
-    Field(f"{_PROVIDER}client_id", _AT_PROVIDER, "Client ID", "as registered there", (ENTERPRISE,)),
-    Field(f"{_PROVIDER}client_secret", _AT_PROVIDER, "Client secret", "none for a public client",
-          (ENTERPRISE,), is_secret=True),
-    Field(f"{_PROVIDER}scope", _AT_PROVIDER, "Scope",
-          "openid, plus the scope for refresh tokens", (ENTERPRISE,)),
-    Field(f"{_PROVIDER}id_token", _AT_PROVIDER, "ID token", "only if you have one; then no login is needed",
-          (ENTERPRISE,), is_secret=True),
-    Field(f"{_PROVIDER}token_endpoint", _AT_PROVIDER, "Token endpoint", "discovered from the issuer",
-          (ENTERPRISE,)),
-    Field("issuer", _AT_SERVER, "Issuer",
-          "credentials go only to this issuer", (CLIENT, ENTERPRISE, WORKLOAD)),
-    Field("client_id", _AT_SERVER, "Client ID", "as registered", (CLIENT, ENTERPRISE, WORKLOAD)),
-    Field("client_secret", _AT_SERVER, "Client secret", "or a private key", (CLIENT, ENTERPRISE),
-          is_secret=True),
-    Field("key", _AT_SERVER, "Private key", "PEM, to sign assertions", (CLIENT, ENTERPRISE),
-          is_secret=True),
-    Field("assertion", _JWT, "JWT", "not refreshed; use a file or variable for that", (WORKLOAD,),
-          is_secret=True),
-    Field("assertion_file", _JWT, "File", "/var/run/secrets/…/token", (WORKLOAD,)),
-    Field("assertion_variable", _JWT, "Environment variable",
-          "read from the environment of MCP Lens", (WORKLOAD,)),
-)  # fmt: skip
-KEY_FIELD = next(field for field in FIELDS if field.name == "key")
-AUDIENCES = {"issuer": "Issuer", "token_endpoint": "Token endpoint"}
+def _text(
+    group: str, title: str, placeholder: str, *grants: LoginGrant, editor: type[PlainSecret] | None = None
+) -> tuple[Field, Hint]:
+    hint = Hint(
+        editor,
+        placeholder,
+        group=group,
+        name=f"{group}: {title}",  # unique
+        is_mono=True,
+        shown_if=lambda value: LoginGrant(value.get("grant", CODE.value)) in grants,
+    )
+    return TextField(title=title, default=""), hint
+
+
+def _secret(group: str, title: str, placeholder: str, *grants: LoginGrant) -> tuple[Field, Hint]:
+    return _text(group, title, placeholder, *grants, editor=PlainSecret)
+
+
+FIELDS: dict[str, tuple[Field, Hint]] = {
+    "grant": (
+        choice_field("Grant type", {grant.value: label for grant, label in GRANTS.items()}),
+        Hint(),
+    ),
+    "identityProvider.issuer": _text(_AT_PROVIDER, "Issuer", "https://login.company.example", ENTERPRISE),
+    "identityProvider.clientId": _text(_AT_PROVIDER, "Client ID", "as registered there", ENTERPRISE),
+    "identityProvider.clientSecret": _secret(
+        _AT_PROVIDER, "Client secret", "none for a public client", ENTERPRISE
+    ),
+    "identityProvider.scope": _text(
+        _AT_PROVIDER, "Scope", "openid, plus the scope for refresh tokens", ENTERPRISE
+    ),
+    "identityProvider.idToken": _secret(
+        _AT_PROVIDER, "ID token", "only if you have one; then no login is needed", ENTERPRISE
+    ),
+    "identityProvider.tokenEndpoint": _text(
+        _AT_PROVIDER, "Token endpoint", "discovered from the issuer", ENTERPRISE
+    ),
+    "issuer": _text(_AT_SERVER, "Issuer", "credentials go only to this issuer", CLIENT, ENTERPRISE, WORKLOAD),
+    "clientId": _text(_AT_SERVER, "Client ID", "as registered", CLIENT, ENTERPRISE, WORKLOAD),
+    "clientSecret": _secret(_AT_SERVER, "Client secret", "or a private key", CLIENT, ENTERPRISE),
+    "key": _text(_AT_SERVER, "Private key", "PEM, to sign assertions", CLIENT, ENTERPRISE, editor=KeySecret),
+    "audience": (
+        choice_field("Assertion audience (aud)", {"issuer": "Issuer", "token_endpoint": "Token endpoint"}),
+        Hint(
+            group=_AT_SERVER,
+            name="Audience of assertions signed with the private key",
+            shown_if=lambda value: value.get("grant") in (CLIENT.value, ENTERPRISE.value),
+        ),
+    ),
+    "assertion": _secret(_JWT, "JWT", "not refreshed; use a file or variable for that", WORKLOAD),
+    "assertionFile": _text(_JWT, "File", "/var/run/secrets/…/token", WORKLOAD),
+    "assertionVariable": _text(
+        _JWT, "Environment variable", "read from the environment of MCP Lens", WORKLOAD
+    ),
+}
 
 
 class GrantForm(QWidget):
@@ -115,76 +142,51 @@ class GrantForm(QWidget):
 
     def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(parent)
-        self._theme = theme
         self._server = ""
-        self._settings = OAuthSettings()
-        self._deleted: set[str] = set()  # secrets to be removed
-        self.grant = QComboBox()
-        self.grant.addItems(list(GRANTS.values()))
-        self.grant.setAccessibleName("Grant type")
-        self.description = MutedLabel(theme, wrap=True)
-        self.audience = QComboBox()
-        self.audience.addItems(list(AUDIENCES.values()))
-        self.audience.setAccessibleName("Audience of assertions signed with the private key")
-        self.fields = {field.name: self._make(field) for field in FIELDS}
-        self.delete_actions = {field.name: self._make_delete(field) for field in FIELDS if field.is_secret}
-        self._delete_buttons = {
-            name: ActionButton(action, "quiet") for name, action in self.delete_actions.items()
-        }
+        self._before: JSONObject = {}
+        self.form = PlainForm(theme, FIELDS, label_width=LABEL_WIDTH)
         self.save_action = QAction("Save", self)
         self.save_action.setToolTip("Save in the server's settings; secrets go to the secret store")
-        self._rows: dict[str, tuple[QWidget, ...]] = {}
-        self._headings: dict[str, Heading] = {}
-        self._lay_out()
-        self.grant.currentIndexChanged.connect(self._show_fields)
+        self.form.add_widget("grant", ActionButton(self.save_action), at_end=True)
+        vbox(self, Heading(theme, "Authorization"), self.form)
+        self.form.value_changed.connect(self._show_description)
         self.save_action.triggered.connect(self._save)
         self.setEnabled(False)  # until the settings are loaded
-        self._show_fields()
+        self._show_description()
 
     def show_settings(self, server: str, settings: OAuthSettings) -> None:
         """Show the saved settings; secrets only as set or not."""
-        self._server, self._settings = server, settings
-        self._deleted.clear()
+        self._server = server
+        before = write_auth(settings)
+        self._before = before if isinstance(before, dict) else {}
         self.setEnabled(True)
-        self.grant.setCurrentText(GRANTS[LoginGrant(settings.grant)])
-        self.audience.setCurrentText(AUDIENCES[settings.audience])
-        for field in FIELDS:
-            widget = self.fields[field.name]
-            widget.clear()
-            if isinstance(widget, QLineEdit) and not field.is_secret:
-                widget.setText(str(value_of(settings, field.name) or ""))
-        self._show_fields()
+        self.form.set_value(self._before)
+        self._show_description()
 
     @property
     def chosen(self) -> LoginGrant:
-        return list(GRANTS)[self.grant.currentIndex()]
+        return LoginGrant(self.form.value().get("grant", CODE.value))
 
     def settings(self) -> tuple[OAuthSettings, dict[str, str]]:
         """Return the settings as typed, and the new secrets by name.
 
         Raises UserError if something is missing.
         """
-        values: dict[str, object] = {}
+        value = self.form.value()
         secrets: dict[str, str] = {}
-        for field in FIELDS:
-            text = self.fields[field.name].text().strip()
-            if self.chosen not in field.grants:
-                if self.chosen.value != self._settings.grant:  # discard values of the previous grant type
-                    values[field.name] = None if field.is_secret else ""
-            elif not field.is_secret:
-                values[field.name] = text
-            elif text:
-                name = make_name(LOGIN, self._server, field.name)
-                values[field.name], secrets[name] = SecretRef(name), text
-            elif field.name in self._deleted:
-                values[field.name] = None
-        values["audience"] = list(AUDIENCES)[self.audience.currentIndex() if self._has_key() else 0]
-        settings = with_values(self._settings, self.chosen, values)
+        # Values of the previous grant type are discarded.
+        before = self._before if value.get("grant") == self._before.get("grant") else {}
+        for name, (_, hint) in FIELDS.items():
+            content = member_of(value, name, ABSENT)
+            if not self.form.is_shown(name):
+                value = with_member(value, name, member_of(before, name, ABSENT))
+            elif hint.editor is not None and isinstance(content, str):
+                ref = make_name(LOGIN, self._server, field_name(name))
+                value, secrets[ref] = with_member(value, name, {"ref": ref}), content
+        settings = read_auth(value)
+        assert isinstance(settings, OAuthSettings)
         check_complete(settings)
         return settings, secrets
-
-    def _has_key(self) -> bool:
-        return self.chosen in KEY_FIELD.grants
 
     def _save(self) -> None:
         try:
@@ -194,88 +196,8 @@ class GrantForm(QWidget):
             return
         self.save_requested.emit(settings, secrets)
 
-    def _toggle_delete(self, field: Field) -> None:
-        self._deleted ^= {field.name}
-        self._show_fields()
-
-    def _show_fields(self) -> None:
-        self.description.setText(DESCRIPTIONS[self.chosen])
-        shown = {field.name: field for field in FIELDS if self.chosen in field.grants}
-        groups = [field.group for field in shown.values()]
-        for group, heading in self._headings.items():
-            heading.setVisible(group in groups)
-        for widget in self._audience_row:
-            widget.setVisible(self._has_key())
-        for field in FIELDS:
-            for widget in self._rows[field.name]:
-                widget.setVisible(field.name in shown)
-            if field.is_secret:
-                self._show_secret_state(field)
-
-    def _show_secret_state(self, field: Field) -> None:
-        is_saved = isinstance(value_of(self._settings, field.name), SecretRef)
-        is_deleted = is_saved and field.name in self._deleted
-        hint = _DELETED_HINT if is_deleted else _STORED_HINT if is_saved else field.hint
-        widget = self.fields[field.name]
-        if isinstance(widget, QLineEdit):
-            widget.setPlaceholderText(hint)
-        else:
-            widget.set_hint(hint)
-        self.delete_actions[field.name].setText("Keep" if is_deleted else "Delete")
-        self._delete_buttons[field.name].setVisible(is_saved)
-
-    def _make(self, field: Field) -> QLineEdit | SecretText:
-        if field.name == "key":
-            text = SecretText(self._theme, field.full_name, _check_key)
-            text.set_hint(field.hint)
-            text.line.setFont(self._theme.mono_font(0.95))
-            return text
-        line = secret_line(field.full_name, field.hint) if field.is_secret else QLineEdit()
-        line.setPlaceholderText(field.hint)
-        line.setAccessibleName(field.full_name)
-        line.setFont(self._theme.mono_font(0.95))
-        return line
-
-    def _make_delete(self, field: Field) -> QAction:
-        action = QAction("Delete", self)
-        action.setToolTip(f"Delete the {field.text} from the secret store")
-        action.triggered.connect(partial(self._toggle_delete, field))
-        return action
-
-    def _lay_out(self) -> None:
-        grid = QGridLayout()
-        grid.setHorizontalSpacing(SPACE_4)
-        grid.setVerticalSpacing(SPACE_2)
-        grid.setColumnMinimumWidth(0, LABEL_WIDTH)
-        grid.setColumnStretch(1, 1)
-        row = hbox(None, self.grant, STRETCH, ActionButton(self.save_action), gap=-1)
-        grid.addWidget(MutedLabel(self._theme, "Grant type"), 0, 0)
-        grid.addLayout(row, 0, 1)
-        grid.addWidget(self.description, 1, 1)
-        for field in FIELDS:
-            self._add_field(grid, field)
-            if field is KEY_FIELD:
-                self._add_audience(grid)
-        vbox(self, Heading(self._theme, "Authorization"), grid)
-
-    def _add_audience(self, grid: QGridLayout) -> None:
-        position, label = grid.rowCount(), MutedLabel(self._theme, "Assertion audience (aud)")
-        grid.addWidget(label, position, 0)
-        grid.addWidget(self.audience, position, 1, Qt.AlignmentFlag.AlignLeft)
-        self._audience_row: tuple[QWidget, ...] = (label, self.audience)
-
-    def _add_field(self, grid: QGridLayout, field: Field) -> None:
-        if field.group not in self._headings:
-            self._headings[field.group] = Heading(self._theme, field.group)
-            grid.addWidget(self._headings[field.group], grid.rowCount(), 0, 1, 2)
-        position, label = grid.rowCount(), MutedLabel(self._theme, field.text)
-        holder: QWidget = self.fields[field.name]
-        if field.is_secret:
-            button = self._delete_buttons[field.name]
-            holder = in_row(holder, button)
-        grid.addWidget(label, position, 0)
-        grid.addWidget(holder, position, 1)
-        self._rows[field.name] = (label, holder)
+    def _show_description(self) -> None:
+        self.form.set_help("grant", DESCRIPTIONS[self.chosen])
 
 
 def _check_key(pem: str) -> None:
@@ -325,23 +247,3 @@ def _check_workload(settings: OAuthSettings) -> None:
             "Workload identity needs a JWT.",
             "Enter it, or name the file or environment variable to read it from.",
         )
-
-
-def value_of(settings: OAuthSettings, name: str) -> object:
-    if name.startswith(_PROVIDER):
-        return getattr(settings.identity_provider or IdentityProvider(), name.removeprefix(_PROVIDER))
-    return getattr(settings, name)
-
-
-def with_values(before: OAuthSettings, grant: LoginGrant, values: dict[str, object]) -> OAuthSettings:
-    """Return the settings with these values; "" and None leave one to the default rules."""
-    server = {name: value for name, value in values.items() if not name.startswith(_PROVIDER)}
-    idp = {
-        name.removeprefix(_PROVIDER): value for name, value in values.items() if name.startswith(_PROVIDER)
-    }
-    provider = before.identity_provider
-    if idp:
-        idp["scope"] = idp.get("scope") or None
-        provider = replace(provider or IdentityProvider(), **idp)  # type: ignore[arg-type]
-        provider = None if provider == IdentityProvider() else provider
-    return replace(before, grant=grant.value, identity_provider=provider, **server)  # type: ignore[arg-type]

@@ -1,0 +1,236 @@
+"""Form for the app's own values, such as settings: labels and controls, no types and no states.
+
+`SchemaForm` shows what a server's schema says, and lets the user send or omit anything. Here the fields are
+ours, and a default is simply not written. Both use the same fields and the same contract of editors.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import TypeVar
+
+from PySide6.QtCore import Qt, Signal
+from PySide6.QtWidgets import QGridLayout, QWidget
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSwitch, make_editor
+from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_4, Theme
+from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.schema.fields import ABSENT, Absent, Field
+from inspector.schema.values import Draft, Unreadable
+
+_JSON_ONLY = "Contains values that can only be edited on the JSON page."
+_E = TypeVar("_E", bound=PlainEditor)
+
+
+class PlainForm(QWidget):
+    """A row for each member of an object, and the value they hold.
+
+    A member `network.proxy` is the member `proxy` of the object `network`. The value keeps members without a
+    row and everything the user did not change; what the user sets to its field's default is left out. A row
+    that is hidden keeps what was typed. Labels are `label_width` wide and beside the controls, or above them
+    if it is 0.
+
+    Signals:
+        value_changed: The user changed something; not emitted by `set_value`.
+        editing_finished: The user finished a change: chose something, or left a line.
+    """
+
+    value_changed = Signal()
+    editing_finished = Signal()
+
+    def __init__(
+        self, theme: Theme, fields: Mapping[str, tuple[Field, Hint]], *, label_width: int = 0
+    ) -> None:
+        super().__init__()
+        self._theme = theme
+        self._label_width = label_width
+        self._page = ""
+        self._value: JSONObject = {}
+        self._is_setting = False
+        self._parts: dict[str, _Part] = {}
+        self._headings: dict[str, Heading] = {}
+        self._column = vbox(self, gap=SPACE_2 if label_width else SPACE_4)
+        for name, (field, hint) in fields.items():
+            self._add(name, field, hint)
+        self._column.addStretch(0)
+        self.set_value({})
+
+    def value(self) -> JSONObject:
+        """Return the value. Raises ValueError if JSON text in a shown row does not parse."""
+        value = self._value
+        for name, part in self._parts.items():
+            draft = part.editor.draft()
+            if draft == part.shown and type(draft) is type(part.shown):
+                continue
+            if isinstance(draft, Unreadable):
+                if part.is_shown:
+                    raise ValueError(draft.problem)
+                continue
+            value = with_member(value, name, ABSENT if draft == part.field.default else draft)
+        return value
+
+    def set_value(self, value: JSONObject) -> None:
+        """Show a value."""
+        self._value, self._is_setting = value, True
+        for name, part in self._parts.items():
+            part.show_value(member_of(value, name, part.field.default))
+        self._is_setting = False
+        self._show_parts()
+
+    def editor(self, name: str, kind: type[_E]) -> _E:
+        """Return the editor of a member, which is of this kind."""
+        editor = self._parts[name].editor
+        assert isinstance(editor, kind)
+        return editor
+
+    def is_shown(self, name: str) -> bool:
+        """Return whether a member applies to the value, on whichever page."""
+        return self._parts[name].is_shown
+
+    def add_widget(self, name: str, widget: QWidget, *, at_end: bool = False) -> None:
+        """Add a widget, such as a button, after a member's control or at the end of the row."""
+        self._parts[name].row.add(widget, at_end=at_end)
+
+    def set_help(self, name: str, text: str) -> None:
+        """Replace the text below a member."""
+        self._parts[name].row.set_help(text)
+
+    def show_page(self, page: str) -> None:
+        """Show only the members of a page."""
+        self._page = page
+        self._show_parts()
+
+    def finish(self) -> None:
+        """Apply what is being typed."""
+        for part in self._parts.values():
+            part.editor.finish()
+
+    def _add(self, name: str, field: Field, hint: Hint) -> None:
+        if hint.group and hint.group not in self._headings:
+            self._headings[hint.group] = Heading(self._theme, hint.group)
+            self._column.addWidget(self._headings[hint.group])
+        editor = make_editor(self._theme, field, hint, self._on_changed)
+        editor.on_finished = self._on_finished
+        if hint.beside:
+            row = next(reversed(self._parts.values())).row
+            row.add(editor.widget, stretch=1 if editor.is_wide else 0)
+        else:
+            row = PlainRow(self._theme, field, editor, self._label_width)
+            self._column.addWidget(row, 1 if editor.is_tall else 0)
+        self._parts[name] = _Part(field, hint, editor, row)
+
+    def _on_changed(self) -> None:
+        if not self._is_setting:
+            self._show_parts()
+            self.value_changed.emit()
+
+    def _on_finished(self) -> None:
+        if not self._is_setting:
+            self.editing_finished.emit()
+
+    def _show_parts(self) -> None:
+        """Show the rows that apply to the value and are on the current page."""
+        try:
+            value = self.value()
+        except ValueError:
+            return  # until the JSON text is complete, nothing else changes
+        groups: set[str] = set()
+        for part in self._parts.values():
+            part.is_shown = part.hint.shown_if is None or part.hint.shown_if(value)
+            is_visible = part.is_shown and part.hint.page in ("", self._page)
+            part.set_visible(is_visible)
+            if is_visible:
+                groups.add(part.hint.group)
+        for group, heading in self._headings.items():
+            heading.setVisible(group in groups)
+
+
+class _Part:
+    """A member with its editor, in a row that it may share."""
+
+    def __init__(self, field: Field, hint: Hint, editor: PlainEditor, row: PlainRow) -> None:
+        self.field, self.hint, self.editor, self.row = field, hint, editor, row
+        self.is_shown = True
+        self.shown: Draft = ABSENT  # the draft of the value as set
+
+    def show_value(self, value: JSON | Absent) -> None:
+        can_show = self.editor.set_draft(value)
+        self.row.show_as_json_only(not can_show)
+        self.shown = self.editor.draft()
+
+    def set_visible(self, is_visible: bool) -> None:
+        (self.editor.widget if self.hint.beside else self.row).setVisible(is_visible)
+
+
+class PlainRow(QWidget):
+    """A label, controls, and a text below them."""
+
+    def __init__(self, theme: Theme, field: Field, editor: PlainEditor, label_width: int) -> None:
+        super().__init__()
+        self._theme = theme
+        self._editor = editor
+        self._help: MutedLabel | None = None
+        self._json_only: MutedLabel | None = None
+        self._line = hbox(None, (editor.widget, 1 if editor.is_wide else 0))
+        if not editor.is_wide:
+            self._line.addStretch(1)
+        title = "" if isinstance(editor, PlainSwitch) else field.title  # a check box has its own
+        self._texts = vbox(None, gap=SPACE_1)
+        if label_width:
+            grid = QGridLayout(self)
+            grid.setContentsMargins(0, 0, 0, 0)
+            grid.setHorizontalSpacing(SPACE_4)
+            grid.setVerticalSpacing(0)
+            grid.setColumnMinimumWidth(0, label_width)
+            grid.setColumnStretch(1, 1)
+            top = Qt.AlignmentFlag.AlignTop if editor.is_tall else Qt.AlignmentFlag.AlignVCenter
+            grid.addWidget(MutedLabel(theme, title), 0, 0, top)
+            grid.addLayout(self._line, 0, 1)
+            grid.addLayout(self._texts, 1, 1)
+        else:
+            label = PlainLabel(theme, title) if title else None
+            vbox(self, label, (self._line, 1), self._texts, gap=SPACE_1)
+        self.set_help(field.description)
+
+    def add(self, widget: QWidget, *, stretch: int = 0, at_end: bool = False) -> None:
+        """Add a widget; unless `at_end`, before the free space beside narrow controls."""
+        has_space = not self._editor.is_wide and not at_end
+        self._line.insertWidget(self._line.count() - has_space, widget, stretch)
+
+    def set_help(self, text: str) -> None:
+        if self._help is None and text:
+            self._help = MutedLabel(self._theme, wrap=True)
+            self._texts.addSpacing(SPACE_1)
+            self._texts.addWidget(self._help)
+        if self._help is not None:
+            self._help.setText(text)
+
+    def show_as_json_only(self, is_json_only: bool) -> None:
+        if self._json_only is None and is_json_only:
+            self._json_only = MutedLabel(self._theme, _JSON_ONLY, wrap=True)
+            self._texts.insertWidget(0, self._json_only)
+        if self._json_only is not None:
+            self._json_only.setVisible(is_json_only)
+            self._editor.widget.setVisible(not is_json_only)
+
+
+def member_of(value: JSONObject, name: str, default: JSON | Absent) -> JSON | Absent:
+    """Return a member, or the default."""
+    outer, dot, inner = name.partition(".")
+    if not dot:
+        return value.get(name, default)
+    holder = value.get(outer)
+    return member_of(holder, inner, default) if isinstance(holder, dict) else default
+
+
+def with_member(value: JSONObject, name: str, draft: Draft) -> JSONObject:
+    """Return the value with a member set, or without it; an object left without members goes too."""
+    outer, dot, inner = name.partition(".")
+    if dot:
+        holder = value.get(outer)
+        draft = with_member(holder if isinstance(holder, dict) else {}, inner, draft) or ABSENT
+    if draft is ABSENT:
+        return {key: content for key, content in value.items() if key != outer}
+    return {**value, outer: draft}  # type: ignore[dict-item]  # the editors' drafts are JSON
