@@ -5,11 +5,14 @@ from __future__ import annotations
 import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 from pytestqt.qtbot import QtBot
 
 from inspector.oauth.login.steps import Overrides
 from inspector.protocol.auth.client_registration import Strategy
 from inspector.protocol.revisions import R3
+from inspector.qt.forms.schema.plain_editors import PlainChoice, PlainLine, PlainSwitch
+from inspector.qt.panels.login.options import OptionsForm
 from tests.qt.login.login_stage import LoginStage, RecordedActions
 
 CHOSEN = Overrides(
@@ -45,6 +48,10 @@ def opened(qtbot: QtBot, actions: RecordedActions) -> LoginStage:
     return stage
 
 
+def line(options: OptionsForm, name: str) -> QLineEdit:
+    return options.form.editor(name, PlainLine).line
+
+
 def test_previous_choices_are_restored(qtbot: QtBot) -> None:
     actions = RecordedActions()
     actions.saved_options = CHOSEN
@@ -56,7 +63,7 @@ def test_previous_choices_are_restored(qtbot: QtBot) -> None:
 
 
 def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: LoginStage) -> None:
-    scope = stage.panel.options.scope
+    scope = line(stage.panel.options, "scope")
     scope.setFocus()
     QTest.keyClicks(scope, "read")
     assert stage.actions.calls == []
@@ -68,8 +75,8 @@ def test_text_is_saved_when_editing_finishes_and_not_while_typing(stage: LoginSt
 
 def test_choices_and_switches_are_saved_immediately(stage: LoginStage) -> None:
     options = stage.panel.options
-    QTest.keyClick(options.mode, Qt.Key.Key_Down)
-    options.slash.click()
+    QTest.keyClick(options.form.editor("is_strict", PlainChoice).box, Qt.Key.Key_Down)
+    options.form.editor("tolerates_slash", PlainSwitch).box.click()
     assert stage.actions.calls == [
         ("save_options", Overrides(is_strict=True)),
         ("save_options", Overrides(is_strict=True, tolerates_slash=True)),
@@ -85,6 +92,7 @@ def test_restored_defaults_are_saved_too(qtbot: QtBot) -> None:
 
 
 def test_incomplete_input_is_not_saved(stage: LoginStage) -> None:
-    stage.panel.options.path.setText("no slash")
-    QTest.keyClick(stage.panel.options.path, Qt.Key.Key_Return)
+    path = line(stage.panel.options, "redirect_path")
+    path.setText("no slash")
+    QTest.keyClick(path, Qt.Key.Key_Return)
     assert stage.actions.calls == []

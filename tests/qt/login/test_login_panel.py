@@ -21,6 +21,7 @@ from inspector.oauth.http import LoginRequest, get_document
 from inspector.oauth.login.steps import LoginPrompt, LoginPromptKind, Overrides, StepId, StepState
 from inspector.protocol.auth.client_registration import Strategy
 from inspector.protocol.revisions import R3
+from inspector.qt.forms.schema.plain_editors import PlainChoice, PlainLine, PlainNumber, PlainSwitch
 from inspector.qt.panels.login.panel import VIEWS, LoginPanel
 from inspector.qt.panels.login.step_list import LoginControls
 from inspector.qt.panels.login.step_parts import SecretValue
@@ -391,14 +392,14 @@ def test_client_is_requested_and_its_secret_does_not_stay_in_the_field(stage: Lo
 
 def test_options_become_overrides_of_the_next_login(stage: LoginStage) -> None:
     options = stage.panel.options
-    options.revision.setCurrentText(str(R3))
-    options.mode.setCurrentText("Strict")
-    options.strategy.setCurrentText("Dynamic client registration")
-    options.client_id.setText("abc")
-    options.no_resource.setChecked(True)
-    options.scope.setText("a b")
-    options.port.setValue(4321)
-    options.extras.setText("prompt=login&audience=x")
+    options.form.editor("revision", PlainChoice).box.setCurrentText(str(R3))
+    options.form.editor("is_strict", PlainChoice).box.setCurrentText("Strict")
+    options.form.editor("strategy", PlainChoice).box.setCurrentText("Dynamic client registration")
+    options.form.editor("client_id", PlainLine).line.setText("abc")
+    options.form.editor("no_resource", PlainSwitch).box.setChecked(True)
+    options.form.editor("scope", PlainLine).line.setText("a b")
+    options.form.editor("redirect_port", PlainNumber).box.setValue(4321)
+    options.form.editor("extras", PlainLine).line.setText("prompt=login&audience=x")
     stage.panel.show_view("Options")
     stage.panel.controls.begin.trigger()
     expected = Overrides(
@@ -421,13 +422,13 @@ def test_options_become_overrides_of_the_next_login(stage: LoginStage) -> None:
     [
         ("extras", "nonsense", "Could not parse"),
         ("extras", "state=x", "state"),
-        ("path", "callback", "must start with /"),
+        ("redirect_path", "callback", "must start with /"),
     ],
 )
 def test_login_does_not_start_with_invalid_options(
     stage: LoginStage, field: str, text: str, error: str
 ) -> None:
-    getattr(stage.panel.options, field).setText(text)
+    stage.panel.options.form.editor(field, PlainLine).line.setText(text)
     stage.panel.controls.log_in.trigger()
     assert stage.actions.calls == []
     assert error in stage.panel.alert.text("command")

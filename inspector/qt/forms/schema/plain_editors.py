@@ -11,7 +11,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from PySide6.QtCore import Qt, QTimer
+from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QWheelEvent
 from PySide6.QtWidgets import (
     QCheckBox,
@@ -47,7 +47,7 @@ from inspector.schema.values import Draft, Unreadable
 
 # Wait after the last step: going from 30 days to 20 must not delete for 29.
 DELAY_MS = 1_000
-_NUMBER_WIDTH, _SECONDS_WIDTH, _MAX_CHOICE_WIDTH = 130, 90, 260
+_NUMBER_WIDTH, _SECONDS_WIDTH, _MIN_CHOICE_WIDTH = 130, 90, 90
 _MIN_JSON_HEIGHT = 90
 _STORED_HINT = "in the secret store; type to replace it"
 _DELETED_HINT = "will be deleted when you save"
@@ -60,7 +60,8 @@ class Hint:
     `editor` replaces the default one of the field's type. `page` is the page it is on, `group` the heading
     above it and the members that follow; with `beside` it is in the row of the member before it. `shown_if`
     takes the form's value. `name` is the accessible name if it is not the field's title, `text` the text of a
-    check box. `zero_text` is shown for 0; `lines` is the height of a text box.
+    check box. `zero_text` is shown for 0; `lines` is the height of a text box, `width` the width of a
+    drop-down or number.
     """
 
     editor: Callable[[Theme, Field, Hint, OnChange], PlainEditor] | None = None
@@ -73,6 +74,7 @@ class Hint:
     unit: str = ""
     zero_text: str = ""
     lines: int = 4
+    width: int = 0
     beside: bool = False
     is_mono: bool = False
     shown_if: Callable[[JSONObject], bool] | None = None
@@ -196,9 +198,11 @@ class PlainSecret(PlainEditor):
         return self.control.text().strip() or (ABSENT if self._is_deleted else self._stored)
 
     def set_draft(self, draft: Draft) -> bool:
-        """Show whether a secret is stored; nothing is shown of one."""
+        """Show whether a secret is stored, or one that is being typed."""
         self._stored, self._is_deleted = (draft if isinstance(draft, dict) else ABSENT), False
         self.control.clear()
+        if isinstance(draft, str) and isinstance(self.control, QLineEdit):
+            self.control.setText(draft)
         self._show_state()
         return True
 
@@ -291,7 +295,7 @@ class NumberBox(QDoubleSpinBox):
         self.setGroupSeparatorShown(bool(hint.unit))
         self.setKeyboardTracking(False)  # typing 300 must not emit 3, then 30
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
-        self.setFixedWidth(_NUMBER_WIDTH)
+        self.setFixedWidth(hint.width or _NUMBER_WIDTH)
         self.setAlignment(Qt.AlignmentFlag.AlignRight)
 
     def textFromValue(self, value: float) -> str:
@@ -329,9 +333,8 @@ class PlainChoice(PlainEditor):
 
     def make_widget(self) -> QWidget:
         assert isinstance(self.field, ChoiceField)
-        self.box = _ChoiceBox()
+        self.box = _ChoiceBox(self.hint.width)
         self.box.addItems(list(self.field.labels))
-        self.box.setMaximumWidth(_MAX_CHOICE_WIDTH)
         self.box.currentIndexChanged.connect(lambda _: self.on_change())
         self.box.activated.connect(lambda _: self.on_finished())
         return self.box
@@ -348,9 +351,20 @@ class PlainChoice(PlainEditor):
 
 
 class _ChoiceBox(QComboBox):
-    def __init__(self) -> None:
+    """A drop-down that is `width` wide, or narrower in a narrow form."""
+
+    def __init__(self, width: int) -> None:
         super().__init__()
+        self._width = width
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
+
+    def sizeHint(self) -> QSize:
+        hint = super().sizeHint()
+        return QSize(self._width or hint.width(), hint.height())
+
+    def minimumSizeHint(self) -> QSize:
+        hint = super().minimumSizeHint()
+        return QSize(min(hint.width(), _MIN_CHOICE_WIDTH), hint.height())
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()

@@ -110,6 +110,7 @@ class PlainForm(QWidget):
     def _add(self, name: str, field: Field, hint: Hint) -> None:
         if hint.group and hint.group not in self._headings:
             self._headings[hint.group] = Heading(self._theme, hint.group)
+            self._headings[hint.group].setContentsMargins(0, SPACE_1, 0, 0)
             self._column.addWidget(self._headings[hint.group])
         editor = make_editor(self._theme, field, hint, self._on_changed)
         editor.on_finished = self._on_finished
@@ -198,6 +199,8 @@ class PlainRow(QWidget):
         """Add a widget; unless `at_end`, before the free space beside narrow controls."""
         has_space = not self._editor.is_wide and not at_end
         self._line.insertWidget(self._line.count() - has_space, widget, stretch)
+        if stretch and not self._editor.is_wide:
+            self._line.setStretch(self._line.count() - 1, 0)
 
     def set_help(self, text: str) -> None:
         if self._help is None and text:
