@@ -7,6 +7,7 @@ from typing import Any
 
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
+from PySide6.QtWidgets import QLineEdit
 
 from inspector.base.json.values import JSONObject
 from inspector.config.reply_rules import RuleKind
@@ -17,6 +18,7 @@ from inspector.protocol.revisions import R4
 from inspector.protocol.server_requests.request import server_request_of
 from inspector.qt.dialogs.inbox.reply_kinds import ACCEPTED, ERROR, RAW, TEXT
 from inspector.qt.dialogs.inbox.reply_rules import ReplyRulesDialog
+from inspector.qt.forms.schema.plain_editors import PlainBox, PlainChoice, PlainJson, PlainLine
 from inspector.traffic.records import Direction, RecordKind
 from tests.qt.lens_driver import Lens, visible_text
 
@@ -67,17 +69,26 @@ def turn_on(dialog: ReplyRulesDialog, number: int) -> None:
 
 
 def pick_kind(dialog: ReplyRulesDialog, kind: RuleKind) -> None:
-    dialog.form.kind.setCurrentIndex(KINDS.index(kind))
-    dialog.form.kind.activated.emit(KINDS.index(kind))
+    box = dialog.form.fields.editor("kind", PlainChoice).box
+    box.setCurrentIndex(KINDS.index(kind))
+    box.activated.emit(KINDS.index(kind))
+
+
+def line(dialog: ReplyRulesDialog, name: str) -> QLineEdit:
+    return dialog.form.fields.editor(name, PlainLine).line
+
+
+def position_text(dialog: ReplyRulesDialog) -> str:
+    return dialog.form.fields.help_text("loops")
 
 
 def test_new_rule_is_disabled_and_replies_once_enabled(lens: Lens) -> None:
     dialog = opened(lens)
     lens.press("Add rule", dialog)
-    dialog.form.name.clear()
-    QTest.keyClicks(dialog.form.name, "Greeting")
+    line(dialog, "name").clear()
+    QTest.keyClicks(line(dialog, "name"), "Greeting")
     QTest.keyClicks(dialog.form.filter, "method:sampling/*")
-    QTest.keyClicks(dialog.form.canned.text, "Hello there")
+    QTest.keyClicks(dialog.form.fields.editor("text", PlainBox).box, "Hello there")
     lens.until(lambda: saved(lens) and saved(lens)[0].get("answer") == "Hello there")
     (rule,) = saved(lens)
     assert (rule["name"], rule["filter"], rule["on"]) == ("Greeting", "method:sampling/*", False)
@@ -115,7 +126,7 @@ def test_removed_rule_can_be_restored_with_all_its_content(lens: Lens) -> None:
 
 
 def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: Lens) -> None:
-    replies: list[tuple[Any, int]] = [
+    replies: list[tuple[Any, str]] = [
         ("Hello", TEXT),
         ({"action": "accept", "content": {"n": 1}}, ACCEPTED),
         ({"action": "accept"}, ACCEPTED),
@@ -129,8 +140,8 @@ def test_reply_is_shown_in_full_and_unchanged_when_only_the_name_changes(lens: L
     dialog = opened(lens, len(replies))
     for number, (reply, which) in enumerate(replies):
         choose(dialog, number)
-        assert dialog.form.canned.what.currentIndex() == which
-        QTest.keyClicks(dialog.form.name, "x")
+        assert dialog.form.fields.editor("what", PlainChoice).draft() == which
+        QTest.keyClicks(line(dialog, "name"), "x")
         dialog.form.settle()
         assert dialog.rules[number].reply == reply
         assert dialog.rules[number].name == f"{number}x"
@@ -149,7 +160,7 @@ def test_switching_the_kind_and_back_loses_nothing(lens: Lens) -> None:
 def test_invalid_json_is_reported_and_the_rule_keeps_its_reply(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A", "answer": {"odd": 1}})
     dialog = opened(lens, 1)
-    QTest.keyClicks(dialog.form.canned.raw, "oops")
+    QTest.keyClicks(dialog.form.fields.editor("raw", PlainJson).box, "oops")
     dialog.form.settle()
     assert "The result is not JSON" in dialog.form.alert.text("rule")
     assert dialog.rules[0].reply == {"odd": 1}
@@ -183,18 +194,18 @@ def test_disabled_rule_can_be_tried_on_the_last_server_request(lens: Lens) -> No
 def test_api_key_is_stored_apart_from_the_rule_and_never_shown(lens: Lens) -> None:
     write(lens, {"id": "m", "kind": "endpoint", "name": "M", "endpoint": {"url": "http://localhost:1/v1"}})
     dialog = opened(lens, 1)
-    page = dialog.form.endpoint
+    key = dialog.form.key
     assert not dialog.form.store_key_action.isEnabled()
-    QTest.keyClicks(page.key, "sk-hidden-1234")
-    assert page.key.displayText() != "sk-hidden-1234"
+    QTest.keyClicks(key, "sk-hidden-1234")
+    assert key.displayText() != "sk-hidden-1234"
     lens.press("Store key", dialog)
     lens.until(lambda: saved(lens)[0]["endpoint"].get("key") == "answers/endpoint/m")
-    lens.until(lambda: not page.key.text())
+    lens.until(lambda: not key.text())
     stored = lens.ask(lambda engine: engine.secrets.get("answers/endpoint/m"))
     assert stored == "sk-hidden-1234"
     assert "sk-hidden" not in (lens.folder / "answers.json").read_text()
     assert "sk-hidden" not in visible_text(dialog)
-    assert "Stored" in page.key.placeholderText()
+    assert "Stored" in key.placeholderText()
     lens.press("Delete key", dialog)
     lens.until(lambda: not saved(lens)[0]["endpoint"].get("key"))
     assert lens.ask(lambda engine: engine.secrets.get("answers/endpoint/m")) is None
@@ -214,12 +225,12 @@ def test_unencrypted_url_is_warned_about(lens: Lens) -> None:
     write(lens, {"kind": "endpoint", "name": "M", "endpoint": {"url": "http://localhost:1/v1"}})
     dialog = opened(lens, 1)
     assert dialog.form.alert.text("address") == ""
-    dialog.form.endpoint.url.clear()
-    QTest.keyClicks(dialog.form.endpoint.url, "http://192.168.1.4/v1")
+    line(dialog, "endpoint.url").clear()
+    QTest.keyClicks(line(dialog, "endpoint.url"), "http://192.168.1.4/v1")
     dialog.form.settle()
     assert "not encrypted" in dialog.form.alert.text("address")
-    dialog.form.endpoint.url.clear()
-    QTest.keyClicks(dialog.form.endpoint.url, "ftp://x")
+    line(dialog, "endpoint.url").clear()
+    QTest.keyClicks(line(dialog, "endpoint.url"), "ftp://x")
     dialog.form.settle()
     assert "can't be used" in dialog.form.alert.text("address")
 
@@ -229,19 +240,19 @@ def test_script_position_is_shown_and_can_be_reset(lens: Lens) -> None:
     script.write_text('"one"\n"two"\n')
     write(lens, {"id": "s", "kind": "script", "name": "S", "on": True})
     dialog = opened(lens, 1)
-    dialog.set_script(str(script))
-    lens.until(lambda: "0 of 2 replies" in dialog.form.script.position.text())
+    line(dialog, "script").setText(str(script))
+    lens.until(lambda: "0 of 2 replies" in position_text(dialog))
     lens.until(lambda: saved(lens)[0].get("script") == str(script))
     assert ask(lens) is not None
     dialog.close()
     dialog = opened(lens, 1)
-    lens.until(lambda: "1 of 2 replies" in dialog.form.script.position.text())
+    lens.until(lambda: "1 of 2 replies" in position_text(dialog))
     lens.press("Start over", dialog)
-    lens.until(lambda: "0 of 2 replies" in dialog.form.script.position.text())
+    lens.until(lambda: "0 of 2 replies" in position_text(dialog))
     script.unlink()
-    dialog.form.script.edited.emit()
+    dialog.form.fields.value_changed.emit()
     lens.press("Start over", dialog)
-    lens.until(lambda: "Could not read" in dialog.form.script.position.text())
+    lens.until(lambda: "Could not read" in position_text(dialog))
 
 
 def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> None:
@@ -257,7 +268,7 @@ def test_rules_changed_elsewhere_meanwhile_are_not_overwritten(lens: Lens) -> No
 def test_last_edit_is_saved_when_the_dialog_closes_immediately(lens: Lens) -> None:
     write(lens, {"kind": "canned", "name": "A"})
     dialog = opened(lens, 1)
-    QTest.keyClicks(dialog.form.canned.text, "Last words")
+    QTest.keyClicks(dialog.form.fields.editor("text", PlainBox).box, "Last words")
     dialog.close()
     lens.until(lambda: saved(lens)[0].get("answer") == "Last words")
 

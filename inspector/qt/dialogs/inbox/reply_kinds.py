@@ -1,209 +1,250 @@
-"""Editor pages for the kinds of reply rules: echo, fixed reply, script file, HTTP endpoint.
+"""Fields of a reply rule, and the conversion between a rule and the value of its form.
 
-Each page shows a rule and returns it with the user's changes. An endpoint's key is write-only.
+A rule has the fields of all kinds: echo, fixed reply, script file, HTTP endpoint. An endpoint's key is
+write-only.
 """
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
+from functools import partial
+from typing import Any
 
-from PySide6.QtCore import Qt, Signal
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QGridLayout,
-    QLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QSpinBox,
-    QStackedWidget,
-    QWidget,
+from PySide6.QtWidgets import QFileDialog, QWidget
+
+from inspector.base.json.values import JSON, JSONObject
+from inspector.config.reply_rules import (
+    DEFAULT_PER_MINUTE,
+    DEFAULT_TIMEOUT,
+    MAX_PER_MINUTE,
+    Endpoint,
+    ReplyRule,
+    RuleKind,
+    reply_problem,
 )
-
-from inspector.base.json.values import JSON, JSONError, JSONObject
-from inspector.config.json_file import read_exactly, write_exactly
-from inspector.config.reply_rules import MAX_PER_MINUTE, ReplyRule, reply_problem
-from inspector.protocol.jsonrpc import USER_REJECTED, error_code_text
+from inspector.protocol.jsonrpc import USER_REJECTED
 from inspector.protocol.server_requests.replies import ACCEPT, CANCEL, DECLINE, SAMPLING_REFUSED
-from inspector.qt.forms.json.json_edit import JsonEdit
-from inspector.qt.theme import SPACE_2, Theme
-from inspector.qt.widgets.layout import STRETCH, hbox, vbox
-from inspector.qt.widgets.text.labels import MutedLabel
-from inspector.qt.widgets.text.text_box import TextBox
-
-_MAX_LENGTH = 2_000
-_CODE_WIDTH = 90
-_MIN_BOX = 90
-_LABEL_WIDTH = 90
-
-TEXT, ACCEPTED, DECLINED, CANCELLED, ERROR, RAW = range(6)
-_CHOICES = (
-    "Text (sampling)",
-    "Accept (elicitation)",
-    "Decline (elicitation)",
-    "Cancel (elicitation)",
-    "Error",
-    "Result as JSON",
+from inspector.qt.forms.schema.plain_editors import (
+    Hint,
+    PlainEditor,
+    PlainFile,
+    PlainSecret,
+    choice_field,
 )
+from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField
+from inspector.schema.fields import (
+    ABSENT,
+    BooleanField,
+    Field,
+    IntegerField,
+    NumberField,
+    ObjectField,
+    TextField,
+)
+from inspector.schema.values import Draft
+
+KIND_LABELS = {
+    RuleKind.CANNED: "Fixed reply",
+    RuleKind.ECHO: "Echo",
+    RuleKind.SCRIPT: "Scripted replies",
+    RuleKind.ENDPOINT: "Model endpoint",
+}
+ECHO_HELP = "Replies with the last user message. Sampling only."
+NOTHING_SENT = "Nothing else is sent."
+TEXT, ACCEPTED, DECLINED, CANCELLED, ERROR, RAW = "text", "accept", "decline", "cancel", "error", "raw"
+_REPLIES = {
+    TEXT: "Text (sampling)",
+    ACCEPTED: "Accept (elicitation)",
+    DECLINED: "Decline (elicitation)",
+    CANCELLED: "Cancel (elicitation)",
+    ERROR: "Error",
+    RAW: "Result as JSON",
+}
+_SCRIPT_HELP = (
+    "A JSON array of replies, or one reply per line: a string (model text), a result as JSON, "
+    'or {"error": {"code": -1, "message": "…"}}. After the last reply, requests wait for you.'
+)
+_MAX_LENGTH = 2_000
+_CHOICE_WIDTH, _NUMBER_WIDTH = 220, 90
 
 
-class ReplyKindPage(QWidget):
-    """Base class for the page of one rule kind.
+class FilterEditor(PlainEditor):
+    """The filter of a rule."""
 
-    Signals:
-        edited: The user changed something.
-    """
+    def __init__(self, *args: Any, complete: Completer) -> None:
+        self._complete = complete
+        super().__init__(*args)
 
-    edited = Signal()
+    def make_widget(self) -> QWidget:
+        self.line = FilterField(self.theme, self.hint.placeholder, self._complete)
+        self.line.text_settled.connect(self._on_picked)
+        return self.line
 
-    def __init__(self, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._grid = field_grid(self)
+    def draft(self) -> Draft:
+        return self.line.text().strip()
 
-    def _add(self, row: int, text: str, field: QWidget, *, extra: QLayout | None = None) -> None:
-        """Add a labeled field over the available width, or with a layout beside it."""
-        is_box = isinstance(field, QPlainTextEdit)
-        position = Qt.AlignmentFlag.AlignTop if is_box else Qt.AlignmentFlag.AlignVCenter
-        self._grid.addWidget(MutedLabel(self._theme, text), row, 0, position)
-        self._grid.addWidget(field, row, 1, 1, 1 if extra is not None else 2)
-        if extra is not None:
-            self._grid.addLayout(extra, row, 2)
+    def set_draft(self, draft: Draft) -> bool:
+        self.line.setText(str(draft) if draft is not ABSENT else "")
+        self.line.settle()
+        return True
 
-    def show_rule(self, rule: ReplyRule) -> None:
-        """Show `rule` without emitting `edited`."""
-
-    def changed(self, rule: ReplyRule) -> ReplyRule:
-        """Return `rule` with the page's values. Raises ValueError with a message."""
-        return rule
+    def finish(self) -> None:
+        self.line.settle()
 
 
-def field_grid(owner: QWidget | None = None) -> QGridLayout:
-    """Create a grid with labels on the left and fields on the right, aligned with its siblings."""
-    grid = QGridLayout(owner) if owner is not None else QGridLayout()
-    grid.setContentsMargins(0, 0, 0, 0)
-    grid.setHorizontalSpacing(SPACE_2)
-    grid.setVerticalSpacing(SPACE_2)
-    grid.setColumnMinimumWidth(0, _LABEL_WIDTH)
-    grid.setColumnStretch(1, 1)
-    return grid
+class ScriptFile(PlainFile):
+    """The path of a reply script."""
+
+    def prepare(self, dialog: QFileDialog) -> None:
+        super().prepare(dialog)
+        dialog.setNameFilters(["JSON and JSON Lines (*.json *.jsonl *.ndjson)", "All files (*)"])
 
 
-def line(name: str, placeholder: str = "") -> QLineEdit:
-    field = QLineEdit(placeholderText=placeholder)
-    field.setMaxLength(_MAX_LENGTH)
-    field.setAccessibleName(name)
-    return field
+def _of_kind(value: JSONObject, kind: RuleKind) -> bool:
+    return value.get("kind", RuleKind.CANNED.value) == kind.value
 
 
-def json_object(text: str, what: str) -> JSONObject:
-    """Parse `text` as a JSON object. Raises ValueError with a message that names `what`."""
-    try:
-        value = read_exactly(text)
-    except JSONError as exc:
-        raise ValueError(f"{what} is not JSON: {exc}.") from exc
-    if not isinstance(value, dict):
-        raise ValueError(f"{what} must be a JSON object: {{…}}.")
-    return value
+def _is_reply(value: JSONObject, reply: str) -> bool:
+    return _of_kind(value, RuleKind.CANNED) and value.get("what", TEXT) == reply
 
 
-class EchoPage(ReplyKindPage):
-    """The page for echo rules, which have no settings."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
-        text = "Replies with the last user message. Sampling only."
-        self._add(0, "", MutedLabel(theme, text, wrap=True))
-        self._grid.setRowStretch(1, 1)
+def _line(title: str, name: str, placeholder: str, **hints: Any) -> tuple[Field, Hint]:
+    return TextField(title=title, max_length=_MAX_LENGTH), Hint(placeholder=placeholder, name=name, **hints)
 
 
-class CannedPage(ReplyKindPage):
-    """The page for a fixed reply."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
-        self.what = QComboBox()
-        self.what.setAccessibleName("Reply")
-        self.what.addItems(_CHOICES)
-        self.text = TextBox(theme.ui_font())
-        self.text.setAccessibleName("Model text")
-        self.text.setPlaceholderText("Model text")
-        self.content = _json_box(theme, "Form values as JSON; leave empty for URL elicitations")
-        self.raw = _json_box(theme, "Result as JSON")
-        self.code = QSpinBox(minimum=-(2**31), maximum=2**31 - 1)
-        self.code.setAccessibleName("Error code")
-        self.code.setFixedWidth(_CODE_WIDTH)
-        self.code.setButtonSymbols(QSpinBox.ButtonSymbols.NoButtons)
-        self.message = line("Error message", "Message")
-        self._stack = QStackedWidget()
-        nothing = MutedLabel(theme, "Nothing else is sent.")
-        for page in (
-            self.text,
-            self.content,
-            nothing,
-            MutedLabel(theme, nothing.text()),
-            self._error(),
-            self.raw,
-        ):
-            self._stack.addWidget(_aligned_top(page))
-        self._add(0, "Reply", self.what)
-        self._add(1, "", self._stack)
-        self._grid.setRowStretch(1, 1)
-        self.what.currentIndexChanged.connect(self._stack.setCurrentIndex)
-        self.what.activated.connect(self.edited)
-        for signal in (self.text.textChanged, self.content.edited, self.raw.edited, self.code.valueChanged):
-            signal.connect(self.edited)
-        self.code.valueChanged.connect(self._on_code_changed)
-        self.message.textEdited.connect(self.edited)
-
-    def _on_code_changed(self, code: int) -> None:
-        self.code.setToolTip(error_code_text(code, from_client=True))
-
-    def show_rule(self, rule: ReplyRule) -> None:
-        self.blockSignals(True)
-        choice = _choice_for(rule.reply)
-        reply = rule.reply if isinstance(rule.reply, dict) else {}
-        error = reply.get("error") if choice == ERROR else None
-        shown = error if isinstance(error, dict) else {}
-        code, message = shown.get("code", USER_REJECTED), shown.get("message", SAMPLING_REFUSED)
-        self.text.set_text(rule.reply if isinstance(rule.reply, str) else "")
-        self.content.set_text(write_exactly(reply["content"]) if "content" in reply else "")
-        self.raw.set_text(write_exactly(reply) if reply else "{}")
-        self.code.setValue(code if isinstance(code, int) else USER_REJECTED)
-        self.message.setText(str(message))
-        self.what.setCurrentIndex(choice)
-        self.blockSignals(False)
-
-    def changed(self, rule: ReplyRule) -> ReplyRule:
-        return replace(rule, reply=self._reply())
-
-    def _reply(self) -> JSON:
-        match self.what.currentIndex():
-            case 0:  # TEXT
-                return self.text.text()
-            case 1:  # ACCEPTED
-                written = self.content.text().strip()
-                if not written:
-                    return {"action": ACCEPT}
-                return {"action": ACCEPT, "content": json_object(written, "The content")}
-            case 2:  # DECLINED
-                return {"action": DECLINE}
-            case 3:  # CANCELLED
-                return {"action": CANCEL}
-            case 4:  # ERROR
-                return {"error": {"code": self.code.value(), "message": self.message.text()}}
-        reply = json_object(self.raw.text(), "The result")
-        if problem := reply_problem(reply):
-            raise ValueError(f"Invalid result: {problem}.")
-        return reply
-
-    def _error(self) -> QWidget:
-        holder = QWidget()
-        hbox(holder, MutedLabel(self._theme, "Code"), self.code, (self.message, 1))
-        return holder
+def _json(title: str, what: str, placeholder: str, **hints: Any) -> tuple[Field, Hint]:
+    hint = Hint(placeholder=placeholder, name=placeholder, text=what, **hints)
+    return ObjectField(title=title), hint
 
 
-def _choice_for(reply: JSON) -> int:
+def rule_fields(complete: Completer) -> dict[str, tuple[Field, Hint]]:
+    """Return the fields; `complete` completes filters."""
+    script, endpoint = partial(_of_kind, kind=RuleKind.SCRIPT), partial(_of_kind, kind=RuleKind.ENDPOINT)
+    return {
+        "name": _line("Name", "Rule name", "Name"),
+        "filter": (
+            TextField(title="Filter"),
+            Hint(
+                partial(FilterEditor, complete=complete),
+                "All requests, or server:name method:sampling/*",
+                name="Filter: which server requests the rule replies to",
+            ),
+        ),
+        "kind": (
+            choice_field("Reply type", {kind.value: label for kind, label in KIND_LABELS.items()}),
+            Hint(width=_CHOICE_WIDTH),
+        ),
+        "what": (
+            choice_field("Reply", _REPLIES),
+            Hint(width=_CHOICE_WIDTH, shown_if=partial(_of_kind, kind=RuleKind.CANNED)),
+        ),
+        "text": (
+            TextField(multiline=True),
+            Hint(
+                placeholder="Model text", name="Model text", lines=2, shown_if=partial(_is_reply, reply=TEXT)
+            ),
+        ),
+        "content": _json(
+            "",
+            "The content",
+            "Form values as JSON; leave empty for URL elicitations",
+            shown_if=partial(_is_reply, reply=ACCEPTED),
+        ),
+        "raw": _json("", "The result", "Result as JSON", shown_if=partial(_is_reply, reply=RAW)),
+        "code": (
+            IntegerField(title="Code", minimum=-(2**31), maximum=2**31 - 1),
+            Hint(name="Error code", width=_NUMBER_WIDTH, shown_if=partial(_is_reply, reply=ERROR)),
+        ),
+        "message": _line(
+            "", "Error message", "Message", beside=True, shown_if=partial(_is_reply, reply=ERROR)
+        ),
+        "script": (
+            TextField(title="File", description=_SCRIPT_HELP, max_length=_MAX_LENGTH),
+            Hint(ScriptFile, "File path", name="Script file", shown_if=script),
+        ),
+        "loops": (BooleanField(title="Start over after the last reply"), Hint(shown_if=script)),
+        "endpoint.url": _line("URL", "Endpoint URL", "https://host/v1", shown_if=endpoint),
+        "endpoint.model": _line(
+            "Model", "Model", "Leave empty to use the model the server prefers", shown_if=endpoint
+        ),
+        "key": (
+            TextField(title="API key", max_length=_MAX_LENGTH),
+            Hint(PlainSecret, name="API key", shown_if=endpoint),
+        ),
+        "endpoint.timeout": (
+            NumberField(title="Timeout", minimum=1, maximum=86_400, default=DEFAULT_TIMEOUT),
+            Hint(unit="s", width=_NUMBER_WIDTH, shown_if=endpoint),
+        ),
+        "endpoint.per_minute": (
+            IntegerField(minimum=1, maximum=MAX_PER_MINUTE, default=DEFAULT_PER_MINUTE),
+            Hint(
+                name="Maximum endpoint requests per minute",
+                tip="Limits your costs if a server sends requests in a loop. Further requests wait for you.",
+                unit="per minute",
+                text="Rate limit",
+                beside=True,
+                shown_if=endpoint,
+            ),
+        ),
+        "endpoint.extra": _json(
+            "Extra", "Extra", "Extra request properties as JSON; null removes a property", shown_if=endpoint
+        ),
+    }
+
+
+def value_of(rule: ReplyRule) -> JSONObject:
+    """Return a rule as the value of its form."""
+    what = _shown_as(rule.reply)
+    reply = rule.reply if isinstance(rule.reply, dict) else {}
+    error = reply.get("error") if what == ERROR else None
+    return {
+        "name": rule.name,
+        "filter": rule.filter,
+        "kind": rule.kind.value,
+        "what": what,
+        "text": rule.reply if isinstance(rule.reply, str) else "",
+        **({"content": reply["content"]} if what == ACCEPTED and "content" in reply else {}),
+        "raw": reply,
+        "code": USER_REJECTED,
+        "message": SAMPLING_REFUSED,
+        **(error if isinstance(error, dict) else {}),
+        "script": rule.script,
+        "loops": rule.loops,
+        "endpoint": asdict(rule.endpoint),
+    }
+
+
+def changed_rule(rule: ReplyRule, value: dict[str, Any]) -> ReplyRule:
+    """Return the rule with the values of its form. Raises ValueError if the reply is invalid."""
+    kind = RuleKind(value.get("kind", RuleKind.CANNED.value))
+    return replace(
+        rule,
+        **{name: value[name] for name in ("name", "filter", "script", "loops")},
+        kind=kind,
+        endpoint=Endpoint(**{**value["endpoint"], "key": rule.endpoint.key}),
+        reply=_reply(value) if kind is RuleKind.CANNED else rule.reply,
+    )
+
+
+def _reply(value: dict[str, Any]) -> JSON:
+    match value.get("what", TEXT):
+        case "text":
+            return str(value["text"])
+        case "accept":
+            return {"action": ACCEPT, **({"content": value["content"]} if "content" in value else {})}
+        case "decline":
+            return {"action": DECLINE}
+        case "cancel":
+            return {"action": CANCEL}
+        case "error":
+            return {"error": {"code": value["code"], "message": value["message"]}}
+    reply: JSONObject = value.get("raw", {})
+    if problem := reply_problem(reply):
+        raise ValueError(f"Invalid result: {problem}.")
+    return reply
+
+
+def _shown_as(reply: JSON) -> str:
     """Return the choice that shows a reply completely; any object can be shown as JSON."""
     if not isinstance(reply, dict):
         return TEXT
@@ -216,128 +257,3 @@ def _choice_for(reply: JSON) -> int:
     if others or action not in (DECLINE, CANCEL):
         return RAW
     return DECLINED if action == DECLINE else CANCELLED
-
-
-def _json_box(theme: Theme, name: str) -> JsonEdit:
-    box = JsonEdit(theme)
-    box.setAccessibleName(name)
-    box.setPlaceholderText(name)
-    box.setMinimumHeight(_MIN_BOX)
-    return box
-
-
-def _aligned_top(widget: QWidget) -> QWidget:
-    """Let a text box fill the space; keep a single-line field at the top."""
-    holder = QWidget()
-    vbox(holder, widget, STRETCH if not isinstance(widget, JsonEdit) else None, gap=-1)
-    return holder
-
-
-class ScriptPage(ReplyKindPage):
-    """The page for a file of replies, sent in order."""
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
-        self.path = line("Script file", "File path")
-        self.loops = QCheckBox("Start over after the last reply")
-        self.position = MutedLabel(theme, "", wrap=True)
-        self._path_buttons = hbox(None, gap=-1)
-        self._position_buttons = hbox(None, gap=-1)
-        self._add(0, "File", self.path, extra=self._path_buttons)
-        self._grid.addWidget(self.loops, 1, 1)
-        self._add(2, "", self.position, extra=self._position_buttons)
-        text = (
-            "A JSON array of replies, or one reply per line: a string (model text), a result as JSON, "
-            'or {"error": {"code": -1, "message": "…"}}. After the last reply, requests wait for you.'
-        )
-        self._grid.addWidget(MutedLabel(theme, text, wrap=True), 3, 1, 1, 2)
-        self._grid.setRowStretch(4, 1)
-        self.path.textEdited.connect(self.edited)
-        self.loops.clicked.connect(self.edited)
-
-    def add_buttons(self, choose: QWidget, start_over: QWidget) -> None:
-        self._path_buttons.addWidget(choose)
-        self._position_buttons.addWidget(start_over)
-
-    def show_rule(self, rule: ReplyRule) -> None:
-        self.path.setText(rule.script)
-        self.loops.setChecked(rule.loops)
-
-    def changed(self, rule: ReplyRule) -> ReplyRule:
-        return replace(rule, script=self.path.text().strip(), loops=self.loops.isChecked())
-
-
-class EndpointPage(ReplyKindPage):
-    """The page for replies from an HTTP endpoint.
-
-    The endpoint's key is stored and never shown; `key` holds only what is being typed.
-    """
-
-    def __init__(self, theme: Theme) -> None:
-        super().__init__(theme)
-        self.url = line("Endpoint URL", "https://host/v1")
-        self.model = line("Model", "Leave empty to use the model the server prefers")
-        self.key = line("API key")
-        self.key.setEchoMode(QLineEdit.EchoMode.Password)
-        self.timeout = QSpinBox(minimum=1, maximum=86_400, suffix=" s")
-        self.timeout.setAccessibleName("Timeout")
-        self.timeout.setFixedWidth(_CODE_WIDTH)
-        self.per_minute = QSpinBox(minimum=1, maximum=MAX_PER_MINUTE, suffix=" per minute")
-        self.per_minute.setAccessibleName("Maximum endpoint requests per minute")
-        self.per_minute.setToolTip(
-            "Limits your costs if a server sends requests in a loop. Further requests wait for you."
-        )
-        self.extra = _json_box(theme, "Extra request properties as JSON; null removes a property")
-        self.key_text = MutedLabel(theme, "", wrap=True)
-        self._key_buttons = hbox(None, gap=-1)
-        self._add(0, "URL", self.url)
-        self._add(1, "Model", self.model)
-        self._add(2, "API key", self.key, extra=self._key_buttons)
-        self._grid.addWidget(self.key_text, 3, 1, 1, 2)
-        self._add(4, "Timeout", self._limits())
-        self._add(5, "Extra", self.extra)
-        self._grid.setRowStretch(5, 1)
-        self._seconds: float = 0
-        for text_field in (self.url, self.model):
-            text_field.textEdited.connect(self.edited)
-        self.timeout.valueChanged.connect(self._on_timeout)
-        self.per_minute.valueChanged.connect(self.edited)
-        self.extra.edited.connect(self.edited)
-
-    def add_key_buttons(self, *buttons: QWidget) -> None:
-        for button in buttons:
-            self._key_buttons.addWidget(button)
-
-    def show_rule(self, rule: ReplyRule) -> None:
-        endpoint = rule.endpoint
-        self.blockSignals(True)
-        self.url.setText(endpoint.url)
-        self.model.setText(endpoint.model)
-        self.key.clear()
-        self.timeout.setValue(max(1, round(endpoint.timeout)))
-        self.per_minute.setValue(endpoint.per_minute)
-        self._seconds = endpoint.timeout  # keeps e.g. 0.5 s until edited
-        self.extra.set_text(write_exactly(endpoint.extra) if endpoint.extra else "")
-        self.blockSignals(False)
-
-    def changed(self, rule: ReplyRule) -> ReplyRule:
-        written = self.extra.text().strip()
-        extra = json_object(written, "Extra") if written else {}
-        endpoint = replace(
-            rule.endpoint,
-            url=self.url.text().strip(),
-            model=self.model.text().strip(),
-            timeout=self._seconds,
-            extra=extra,
-            per_minute=self.per_minute.value(),
-        )
-        return replace(rule, endpoint=endpoint)
-
-    def _limits(self) -> QWidget:
-        holder = QWidget()
-        hbox(holder, self.timeout, SPACE_2, MutedLabel(self._theme, "Rate limit"), self.per_minute, STRETCH)
-        return holder
-
-    def _on_timeout(self, seconds: int) -> None:
-        self._seconds = seconds
-        self.edited.emit()

@@ -7,11 +7,7 @@ from dataclasses import replace
 
 from PySide6.QtCore import QTimer, Signal
 from PySide6.QtGui import QAction
-from PySide6.QtWidgets import (
-    QComboBox,
-    QStackedWidget,
-    QWidget,
-)
+from PySide6.QtWidgets import QLineEdit, QWidget
 
 from inspector.base.json.values import JSON, JSONObject
 from inspector.base.web_link import Link, read_link
@@ -19,30 +15,27 @@ from inspector.config.json_file import write_exactly
 from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import Attempt
 from inspector.engine.inbox.views import Reply
+from inspector.protocol.jsonrpc import error_code_text
 from inspector.qt.dialogs.inbox.reply_kinds import (
-    CannedPage,
-    EchoPage,
-    EndpointPage,
-    ReplyKindPage,
-    ScriptPage,
-    field_grid,
-    line,
+    CANCELLED,
+    DECLINED,
+    ECHO_HELP,
+    NOTHING_SENT,
+    FilterEditor,
+    changed_rule,
+    rule_fields,
+    value_of,
 )
 from inspector.qt.forms.json.json_edit import JsonEdit
+from inspector.qt.forms.schema.plain_editors import PlainNumber, PlainSecret
+from inspector.qt.forms.schema.plain_form import PlainForm
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, ButtonKind
-from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField, TextError
+from inspector.qt.widgets.inputs.filter_bar import Completer, TextError
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
-from inspector.qt.widgets.text.labels import MutedLabel
 
-KIND_LABELS = {
-    RuleKind.CANNED: "Fixed reply",
-    RuleKind.ECHO: "Echo",
-    RuleKind.SCRIPT: "Scripted replies",
-    RuleKind.ENDPOINT: "Model endpoint",
-}
-_KINDS = tuple(KIND_LABELS)
+_LABEL_WIDTH = 80
 _DELAY_MS = 250
 _REPLY_HEIGHT = 150
 
@@ -61,17 +54,14 @@ class ReplyRuleForm(QWidget):
         self._theme = theme
         self._check = check
         self._rule: ReplyRule | None = None
-        self.name = line("Rule name", "Name")
-        self.filter = FilterField(theme, "All requests, or server:name method:sampling/*", complete)
-        self.filter.setAccessibleName("Filter: which server requests the rule replies to")
-        self.kind = QComboBox()
-        self.kind.setAccessibleName("Reply type")
-        self.kind.addItems(list(KIND_LABELS.values()))
-        self.canned, self.script, self.endpoint = CannedPage(theme), ScriptPage(theme), EndpointPage(theme)
+        self.fields = PlainForm(theme, rule_fields(complete), label_width=_LABEL_WIDTH)
+        self.filter = self.fields.editor("filter", FilterEditor).line
+        key = self.fields.editor("key", PlainSecret).control
+        assert isinstance(key, QLineEdit)
+        self.key = key
         self.alert = Alert(theme)
         self.try_action = QAction("Test with the last request", self)
         self.try_action.setToolTip("Show what the rule would reply; nothing is sent to the server")
-        self.choose_action = QAction("Choose…", self)
         self.start_over_action = QAction("Start over", self)
         self.store_key_action = QAction("Store key", self)
         self.delete_key_action = QAction("Delete key", self)
@@ -80,7 +70,6 @@ class ReplyRuleForm(QWidget):
         self.reply.setAccessibleName("Reply that the rule would send")
         self.reply.setFixedHeight(_REPLY_HEIGHT)
         self.reply.hide()
-        self._stack = QStackedWidget()
         self._delay = QTimer(self, singleShot=True, interval=_DELAY_MS)
         self._lay_out()
         self._connect()
@@ -93,19 +82,15 @@ class ReplyRuleForm(QWidget):
         """Show `rule`; pending edits of the previous one are emitted first."""
         self.settle()
         self._rule = rule
-        self.name.setText(rule.name)
-        self.filter.setText(rule.filter)
-        self.filter.settle()
+        self.fields.set_value(value_of(rule))
         self.filter.set_error(self._check(rule.filter))
-        self.kind.setCurrentIndex(_KINDS.index(rule.kind))
-        for page in self._pages():
-            page.show_rule(rule)
+        self._show_notes()
         self._clear_test()
         self._show_error()
 
     def settle(self) -> None:
         """Apply pending edits now instead of waiting for typing to pause."""
-        self.filter.settle()
+        self.fields.finish()
         if self._delay.isActive():
             self._read()
 
@@ -130,43 +115,39 @@ class ReplyRuleForm(QWidget):
             tone="warn" if notes else "ok",
         )
 
-    def _pages(self) -> tuple[ReplyKindPage, ...]:
-        return self.canned, self.script, self.endpoint
-
     def _connect(self) -> None:
         self._delay.timeout.connect(self._read)
-        self.name.textEdited.connect(self._on_edited)
-        self.filter.text_settled.connect(self._on_filter)
-        self.kind.currentIndexChanged.connect(self._stack.setCurrentIndex)
-        self.kind.activated.connect(self._read)
-        for page in self._pages():
-            page.edited.connect(self._on_edited)
+        self.fields.value_changed.connect(self._on_edited)
+        self.fields.editing_finished.connect(self._read)
 
     def _on_edited(self) -> None:
+        self._show_notes()
         self._delay.start()
 
-    def _on_filter(self, text: str) -> None:
-        self.filter.set_error(self._check(text))
-        if self._rule is not None and text.strip() != self._rule.filter:
-            self._read()
+    def _show_notes(self) -> None:
+        """Show the notes on the chosen kinds of rule and reply."""
+        value = self.fields.value()
+        self.fields.set_help("kind", ECHO_HELP if value.get("kind") == RuleKind.ECHO.value else "")
+        self.fields.set_help("what", NOTHING_SENT if value.get("what") in (DECLINED, CANCELLED) else "")
+        box = self.fields.editor("code", PlainNumber).box
+        box.setToolTip(error_code_text(int(box.value()), from_client=True))
 
     def _read(self) -> None:
         """Read the rule from the fields; fields that cannot be read keep their previous value."""
         self._delay.stop()
         if self._rule is None:
             return
-        rule = replace(
-            self._rule,
-            name=self.name.text(),
-            filter=self.filter.text().strip(),
-            kind=_KINDS[self.kind.currentIndex()],
-        )
-        page = self._stack.currentWidget()
+        value, problem = self.fields.value(), self.fields.problem()
+        self.filter.set_error(self._check(str(value["filter"])))
+        rule = self._rule
         try:
-            rule = page.changed(rule) if isinstance(page, ReplyKindPage) else rule
+            rule = changed_rule(rule, value)
         except ValueError as exc:
+            problem = problem or str(exc)
+            rule = replace(rule, name=str(value["name"]), filter=str(value["filter"]))
+        if problem:
             self.alert.show_message(
-                "rule", str(exc), "Until you fix this, the rule keeps its previous reply.", tone="error"
+                "rule", problem, "Until you fix this, the rule keeps its previous reply.", tone="error"
             )
         else:
             self.alert.close_topic("rule")
@@ -199,18 +180,11 @@ class ReplyRuleForm(QWidget):
             self.alert.close_topic("address")
 
     def _lay_out(self) -> None:
-        for page in (self.canned, EchoPage(self._theme), self.script, self.endpoint):
-            self._stack.addWidget(page)
-        self.script.add_buttons(_button(self.choose_action), _button(self.start_over_action))
-        self.endpoint.add_key_buttons(_button(self.store_key_action), _button(self.delete_key_action))
-        grid = field_grid()
-        for number, (text, field) in enumerate(
-            (("Name", self.name), ("Filter", self.filter), ("Reply type", self.kind))
-        ):
-            grid.addWidget(MutedLabel(self._theme, text), number, 0)
-            grid.addWidget(field, number, 1)
+        self.fields.add_widget("loops", _button(self.start_over_action), at_end=True)
+        self.fields.add_widget("key", _button(self.store_key_action))
+        self.fields.add_widget("key", _button(self.delete_key_action))
         row = hbox(None, _button(self.try_action), STRETCH, gap=-1)
-        vbox(self, grid, (self._stack, 1), self.alert, self.reply, row, margin=(SPACE_3, 0, 0, 0))
+        vbox(self, (self.fields, 1), self.alert, self.reply, row, margin=(SPACE_3, 0, 0, 0))
 
 
 def _sent(reply: Reply) -> JSON:

@@ -10,7 +10,6 @@ import secrets as randomness
 from collections.abc import Callable, Coroutine, Sequence
 from dataclasses import replace
 from functools import partial
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import shiboken6
@@ -18,7 +17,6 @@ from PySide6.QtCore import Qt, Signal
 from PySide6.QtGui import QAction, QKeySequence
 from PySide6.QtWidgets import (
     QDialog,
-    QFileDialog,
     QSpinBox,
     QStackedWidget,
     QTreeWidget,
@@ -30,7 +28,9 @@ from inspector.base.errors import UserError
 from inspector.config.reply_rules import ReplyRule, RuleKind
 from inspector.engine.inbox.reply_rules import RulesChangedElsewhere
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.inbox.reply_rule_form import KIND_LABELS, ReplyRuleForm
+from inspector.qt.dialogs.inbox.reply_kinds import KIND_LABELS
+from inspector.qt.dialogs.inbox.reply_rule_form import ReplyRuleForm
+from inspector.qt.forms.schema.plain_editors import PlainLine
 from inspector.qt.theme import SPACE_2, SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.inputs.filter_bar import Completer, TextError
@@ -98,8 +98,9 @@ class ReplyRulesDialog(QDialog):
 
     def add_rule(self) -> None:
         self._insert(len(self._rules), ReplyRule(randomness.token_hex(4), f"Rule {len(self._rules) + 1}"))
-        self.form.name.setFocus()
-        self.form.name.selectAll()
+        name = self.form.fields.editor("name", PlainLine).line
+        name.setFocus()
+        name.selectAll()
 
     def remove(self) -> None:
         number = self._number()
@@ -217,19 +218,6 @@ class ReplyRulesDialog(QDialog):
             self._bridge.start("delete keys", self._bridge.ask(partial(_delete_keys, keys)))
         super().done(result)
 
-    def choose_script(self) -> QFileDialog:
-        dialog = QFileDialog(self, "Choose a reply script")
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        dialog.setNameFilters(["JSON and JSON Lines (*.json *.jsonl *.ndjson)", "All files (*)"])
-        dialog.fileSelected.connect(self.set_script)
-        dialog.open()
-        return dialog
-
-    def set_script(self, path: str) -> None:
-        self.form.script.path.setText(str(Path(path)))
-        self.form.script.edited.emit()
-        self.form.settle()
-
     def _show_location(self) -> None:
         rule = self.form.rule
         if self._number() is None or rule is None or rule.kind is not RuleKind.SCRIPT:
@@ -237,7 +225,7 @@ class ReplyRulesDialog(QDialog):
         if rule.script:
             self._start("read script position", self._read_location(rule))
         else:
-            self.form.script.position.setText("")
+            self.form.fields.set_help("loops", "")
 
     async def _read_location(self, rule: ReplyRule) -> None:
         try:
@@ -247,7 +235,7 @@ class ReplyRulesDialog(QDialog):
         else:
             text = f"{position.used:,} of {position.total:,} replies used in this session."
         if self.form.rule is rule:
-            self.form.script.position.setText(text)
+            self.form.fields.set_help("loops", text)
 
     def _on_start_over(self) -> None:
         rule = self.form.rule
@@ -259,7 +247,7 @@ class ReplyRulesDialog(QDialog):
         await self._read_location(rule)
 
     def _on_store_key(self) -> None:
-        rule, value = self.form.rule, self.form.endpoint.key.text().strip()
+        rule, value = self.form.rule, self.form.key.text().strip()
         if rule is not None and value:
             self.form.settle()
             self._start("store a key", self._store_key(rule.key_name, value))
@@ -268,7 +256,7 @@ class ReplyRulesDialog(QDialog):
         with reported(self.alert, "key", "error"):
             await self._bridge.ask(lambda engine: engine.secrets.put(name, value))
             self._stored |= {name}
-            self.form.endpoint.key.clear()
+            self.form.key.clear()
             self.form.replace_endpoint_key(name)
         self._update_key()
 
@@ -286,13 +274,14 @@ class ReplyRulesDialog(QDialog):
     def _update_key(self) -> None:
         rule = self.form.rule
         key = rule.endpoint.key if rule is not None else ""
-        page = self.form.endpoint
-        self.form.store_key_action.setEnabled(bool(page.key.text().strip()))
+        self.form.store_key_action.setEnabled(bool(self.form.key.text().strip()))
         self.form.delete_key_action.setEnabled(bool(key))
         is_stored = key in self._stored
-        page.key.setPlaceholderText("Stored; type a new one to replace it" if is_stored else "None")
-        page.key_text.setText("The API key of this rule is no longer stored. Store it again.")
-        page.key_text.setVisible(bool(key) and not is_stored)
+        self.form.key.setPlaceholderText("Stored; type a new one to replace it" if is_stored else "None")
+        is_lost = bool(key) and not is_stored
+        self.form.fields.set_help(
+            "key", "The API key of this rule is no longer stored. Store it again." if is_lost else ""
+        )
 
     def _on_try(self) -> None:
         self.form.settle()
@@ -321,11 +310,10 @@ class ReplyRulesDialog(QDialog):
         self.list.remove_requested.connect(self.remove)
         self.form.changed.connect(self._on_rule_changed)
         self.form.try_action.triggered.connect(self._on_try)
-        self.form.choose_action.triggered.connect(self.choose_script)
         self.form.start_over_action.triggered.connect(self._on_start_over)
         self.form.store_key_action.triggered.connect(self._on_store_key)
         self.form.delete_key_action.triggered.connect(self._on_delete_key)
-        self.form.endpoint.key.textEdited.connect(lambda _: self._update_key())
+        self.form.key.textEdited.connect(lambda _: self._update_key())
 
     def _action(self, text: str, slot: Callable[..., object], icon: str = "") -> QAction:
         action = QAction(text, self)

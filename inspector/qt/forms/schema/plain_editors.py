@@ -7,7 +7,7 @@ the default. The wheel scrolls the form instead of changing a value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -19,7 +19,7 @@ from PySide6.QtWidgets import (
     QDoubleSpinBox,
     QFileDialog,
     QLineEdit,
-    QPlainTextEdit,
+    QSizePolicy,
     QWidget,
 )
 
@@ -27,11 +27,12 @@ from inspector.base.json.values import JSON, JSONError, JSONObject
 from inspector.config.json_file import read_exactly, write_exactly
 from inspector.qt.forms.json.json_edit import JsonEdit
 from inspector.qt.forms.schema.editor import Editor, OnChange
-from inspector.qt.theme import SPACE_3, Theme
+from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.inputs.secret_fields import SecretText, secret_line
 from inspector.qt.widgets.layout import in_row
 from inspector.qt.widgets.text.labels import MutedLabel, plain_tooltip
+from inspector.qt.widgets.text.text_box import TextBox
 from inspector.schema.fields import (
     ABSENT,
     BooleanField,
@@ -49,6 +50,7 @@ from inspector.schema.values import Draft, Unreadable
 DELAY_MS = 1_000
 _NUMBER_WIDTH, _SECONDS_WIDTH, _MIN_CHOICE_WIDTH = 130, 90, 90
 _MIN_JSON_HEIGHT = 90
+_MAX_LINES = 12
 _STORED_HINT = "in the secret store; type to replace it"
 _DELETED_HINT = "will be deleted when you save"
 
@@ -59,9 +61,9 @@ class Hint:
 
     `editor` replaces the default one of the field's type. `page` is the page it is on, `group` the heading
     above it and the members that follow; with `beside` it is in the row of the member before it. `shown_if`
-    takes the form's value. `name` is the accessible name if it is not the field's title, `text` the text of a
-    check box. `zero_text` is shown for 0; `lines` is the height of a text box, `width` the width of a
-    drop-down or number.
+    takes the form's value. `name` is the accessible name if it is not the field's title, `text` the label
+    of a member beside another one, or what messages call JSON text. `zero_text` is shown for 0. `lines` is
+    the height of a text box, `width` the width of a drop-down or number.
     """
 
     editor: Callable[[Theme, Field, Hint, OnChange], PlainEditor] | None = None
@@ -255,7 +257,7 @@ class PlainNumber(PlainEditor):
         assert isinstance(self.field, NumberField)
         self.box = box = NumberBox(self.field, self.hint)
         self._timer = QTimer(box, interval=DELAY_MS, singleShot=True)
-        self._timer.timeout.connect(self.finish)
+        self._timer.timeout.connect(lambda: self.on_finished())
         box.valueChanged.connect(self._on_value)
         box.editingFinished.connect(self.finish)
         return box
@@ -273,10 +275,10 @@ class PlainNumber(PlainEditor):
         return True
 
     def finish(self) -> None:
-        self._timer.stop()
         self.box.interpretText()
-        self._timer.stop()
-        self.on_finished()
+        if self._timer.isActive():
+            self._timer.stop()
+            self.on_finished()
 
     def _on_value(self) -> None:
         self.on_change()
@@ -396,33 +398,26 @@ class PlainBox(PlainEditor):
     """Text of several lines; for a list field, one item per line."""
 
     def make_widget(self) -> QWidget:
-        self.box = box = QPlainTextEdit()
-        box.setProperty("kind", "input")
-        box.setPlaceholderText(self.hint.placeholder)
-        box.setTabChangesFocus(True)
-        if isinstance(self.field, ListField):
-            box.setFont(self.theme.mono_font())
-            box.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        box.setFixedHeight(box.fontMetrics().lineSpacing() * self.hint.lines + SPACE_3)
-        box.textChanged.connect(self._on_picked)
-        return box
+        is_list = isinstance(self.field, ListField)
+        font = self.theme.mono_font() if is_list else self.theme.ui_font()
+        self.box = TextBox(font, lines=(self.hint.lines, max(self.hint.lines, _MAX_LINES)))
+        self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
+        self.box.setPlaceholderText(self.hint.placeholder)
+        self.box.textChanged.connect(self.on_change)
+        return self.box
 
     def draft(self) -> Draft:
-        text = self.box.toPlainText()
+        text = self.box.text()
         if not isinstance(self.field, ListField):
             return text
         # A trailing line break ends the last line, as in a file; it is not an empty item.
         return text.removesuffix("\n").split("\n") if text else []
 
     def set_draft(self, draft: Draft) -> bool:
-        text = _text_of_lines(draft) if isinstance(self.field, ListField) else draft
-        text = "" if draft is ABSENT else text
-        # Qt turns these into line breaks.
-        if not isinstance(text, str) or any(mark in text for mark in "\r\0\u2028\u2029"):
+        text = "" if draft is ABSENT else _text_of_lines(draft) if isinstance(draft, list) else draft
+        if not isinstance(text, str):
             return False
-        if draft != self.draft():
-            self.box.setPlainText(text)
-        return True
+        return draft == self.draft() or self.box.set_text(text)
 
 
 class PlainNames(PlainLine):
@@ -445,7 +440,7 @@ class PlainJson(PlainEditor):
         self.box = JsonEdit(self.theme)
         self.box.setPlaceholderText(self.hint.placeholder)
         self.box.setMinimumHeight(_MIN_JSON_HEIGHT)
-        self.box.edited.connect(self._on_picked)
+        self.box.edited.connect(self.on_change)
         return self.box
 
     def draft(self) -> Draft:
@@ -453,9 +448,9 @@ class PlainJson(PlainEditor):
         try:
             value: JSON = read_exactly(text) if text else {}
         except JSONError as exc:
-            return Unreadable(text, f"{self.field.title} is not JSON: {exc}.")
+            return Unreadable(text, f"{self.hint.text} is not JSON: {exc}.")
         if not isinstance(value, dict):
-            return Unreadable(text, f"{self.field.title} must be a JSON object: {{…}}.")
+            return Unreadable(text, f"{self.hint.text} must be a JSON object: {{…}}.")
         return value if text else ABSENT
 
     def set_draft(self, draft: Draft) -> bool:
@@ -506,9 +501,9 @@ def _index(choices: tuple[JSON, ...], draft: Draft) -> int:
     return next(found, -1)
 
 
-def _text_of_lines(content: Draft) -> str | None:
+def _text_of_lines(content: Sequence[Draft]) -> str | None:
     """Return the text for a list of lines; None if there is no text for it."""
-    lines = [line for line in content if isinstance(line, str)] if isinstance(content, list) else None
-    if lines is None or len(lines) < len(content) or any("\n" in line for line in lines):  # type: ignore[arg-type]
+    lines = [line for line in content if isinstance(line, str) and "\n" not in line]
+    if len(lines) < len(content) or lines == [""]:
         return None
     return "\n".join(lines) + ("\n" if lines and not lines[-1] else "")

@@ -58,18 +58,19 @@ class PlainForm(QWidget):
         self.set_value({})
 
     def value(self) -> JSONObject:
-        """Return the value. Raises ValueError if JSON text in a shown row does not parse."""
+        """Return the value; a member that cannot be read has its previous value."""
         value = self._value
         for name, part in self._parts.items():
             draft = part.editor.draft()
-            if draft == part.shown and type(draft) is type(part.shown):
-                continue
-            if isinstance(draft, Unreadable):
-                if part.is_shown:
-                    raise ValueError(draft.problem)
-                continue
-            value = with_member(value, name, ABSENT if draft == part.field.default else draft)
+            is_same = draft == part.shown and type(draft) is type(part.shown)
+            if not is_same and not isinstance(draft, Unreadable):
+                value = with_member(value, name, ABSENT if draft == part.field.default else draft)
         return value
+
+    def problem(self) -> str:
+        """Return why a member in the form cannot be read, "" if all can."""
+        drafts = (part.editor.draft() for part in self._parts.values() if part.is_shown)
+        return next((draft.problem for draft in drafts if isinstance(draft, Unreadable)), "")
 
     def set_value(self, value: JSONObject) -> None:
         """Show a value."""
@@ -93,6 +94,10 @@ class PlainForm(QWidget):
         """Add a widget, such as a button, after a member's control or at the end of the row."""
         self._parts[name].row.add(widget, at_end=at_end)
 
+    def help_text(self, name: str) -> str:
+        """Return the text below a member."""
+        return self._parts[name].row.help_text()
+
     def set_help(self, name: str, text: str) -> None:
         """Replace the text below a member."""
         self._parts[name].row.set_help(text)
@@ -114,13 +119,17 @@ class PlainForm(QWidget):
             self._column.addWidget(self._headings[hint.group])
         editor = make_editor(self._theme, field, hint, self._on_changed)
         editor.on_finished = self._on_finished
+        widget: QWidget | None = None
         if hint.beside:
-            row = next(reversed(self._parts.values())).row
-            row.add(editor.widget, stretch=1 if editor.is_wide else 0)
+            row, widget = next(reversed(self._parts.values())).row, editor.widget
+            if hint.text:
+                widget = QWidget()
+                hbox(widget, MutedLabel(self._theme, hint.text), editor.widget)
+            row.add(widget, stretch=1 if editor.is_wide else 0)
         else:
             row = PlainRow(self._theme, field, editor, self._label_width)
             self._column.addWidget(row, 1 if editor.is_tall else 0)
-        self._parts[name] = _Part(field, hint, editor, row)
+        self._parts[name] = _Part(field, hint, editor, row, widget or row)
 
     def _on_changed(self) -> None:
         if not self._is_setting:
@@ -133,15 +142,12 @@ class PlainForm(QWidget):
 
     def _show_parts(self) -> None:
         """Show the rows that apply to the value and are on the current page."""
-        try:
-            value = self.value()
-        except ValueError:
-            return  # until the JSON text is complete, nothing else changes
+        value = self.value()
         groups: set[str] = set()
         for part in self._parts.values():
             part.is_shown = part.hint.shown_if is None or part.hint.shown_if(value)
             is_visible = part.is_shown and part.hint.page in ("", self._page)
-            part.set_visible(is_visible)
+            part.widget.setVisible(is_visible)
             if is_visible:
                 groups.add(part.hint.group)
         for group, heading in self._headings.items():
@@ -151,8 +157,8 @@ class PlainForm(QWidget):
 class _Part:
     """A member with its editor, in a row that it may share."""
 
-    def __init__(self, field: Field, hint: Hint, editor: PlainEditor, row: PlainRow) -> None:
-        self.field, self.hint, self.editor, self.row = field, hint, editor, row
+    def __init__(self, field: Field, hint: Hint, editor: PlainEditor, row: PlainRow, widget: QWidget) -> None:
+        self.field, self.hint, self.editor, self.row, self.widget = field, hint, editor, row, widget
         self.is_shown = True
         self.shown: Draft = ABSENT  # the draft of the value as set
 
@@ -160,9 +166,6 @@ class _Part:
         can_show = self.editor.set_draft(value)
         self.row.show_as_json_only(not can_show)
         self.shown = self.editor.draft()
-
-    def set_visible(self, is_visible: bool) -> None:
-        (self.editor.widget if self.hint.beside else self.row).setVisible(is_visible)
 
 
 class PlainRow(QWidget):
@@ -209,6 +212,10 @@ class PlainRow(QWidget):
             self._texts.addWidget(self._help)
         if self._help is not None:
             self._help.setText(text)
+            self._help.setVisible(bool(text))
+
+    def help_text(self) -> str:
+        return self._help.text() if self._help is not None else ""
 
     def show_as_json_only(self, is_json_only: bool) -> None:
         if self._json_only is None and is_json_only:
