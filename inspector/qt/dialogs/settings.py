@@ -6,11 +6,12 @@ another dialog, or the path of a file or folder.
 
 from __future__ import annotations
 
+import os
 from collections import Counter
 from collections.abc import Callable, Mapping
 from functools import partial
 from pathlib import Path
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import shiboken6
 from PySide6.QtCore import QEvent, Qt, Signal
@@ -19,6 +20,7 @@ from PySide6.QtWidgets import (
     QDialog,
     QFrame,
     QGridLayout,
+    QLineEdit,
     QListWidget,
     QScrollArea,
     QWidget,
@@ -28,18 +30,37 @@ from inspector.base.errors import UserError
 from inspector.base.json.values import JSON
 from inspector.config.preferences.settings import SETTINGS, Kind, Setting
 from inspector.qt.bridge import Bridge
-from inspector.qt.dialogs.setting_editors import SettingEditor, make_editor
+from inspector.qt.forms.schema.plain_editors import (
+    Hint,
+    PlainEditor,
+    PlainNames,
+    PlainSegments,
+    choice_field,
+    make_editor,
+)
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, Theme
-from inspector.qt.widgets.inputs.controls import ActionButton, bind_keys
+from inspector.qt.widgets.inputs.controls import ActionButton, Segments, bind_keys
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.item_views import style_list, style_sidebar
 from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
+from inspector.schema.fields import (
+    ABSENT,
+    BooleanField,
+    ChoiceField,
+    Field,
+    IntegerField,
+    ListField,
+    NumberField,
+    TextField,
+)
+from inspector.schema.values import Draft
 
 _SECTIONS_WIDTH = 190
 _MAX_PAGE_WIDTH = 760
+_TEXT_WIDTH = 260
 SECTIONS = tuple(dict.fromkeys(setting.section for setting in SETTINGS))
 _TOP_RIGHT = Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignRight
 
@@ -200,7 +221,7 @@ class SettingsDialog(QDialog):
         """Apply pending input."""
         for row in self.rows.values():
             if isinstance(row, ValueRow) and row.isEnabled():
-                row.editor.emit_pending()
+                row.finish()
 
     def _make_rows(self) -> None:
         for section in SECTIONS:
@@ -288,7 +309,9 @@ class ValueRow(SettingRow):
     def __init__(self, setting: Setting, theme: Theme) -> None:
         super().__init__(setting, theme)
         self.value: JSON = None
-        self.editor: SettingEditor = make_editor(setting, theme)
+        self.editor: PlainEditor = make_editor(theme, *_field_of(setting), lambda: None)
+        self.editor.on_finished = self._on_finished
+        self._shown: Draft = ABSENT
         self.reset_action = QAction("Reset", self)
         self.reset_action.setToolTip("Restore default")
         self.reset_button = _button(self.reset_action, "quiet")
@@ -296,21 +319,97 @@ class ValueRow(SettingRow):
         policy = self.reset_button.sizePolicy()
         policy.setRetainSizeWhenHidden(True)  # keeps the editors aligned
         self.reset_button.setSizePolicy(policy)
-        self._add_controls(self.reset_button, self.editor)
-        self.editor.edited.connect(self._on_edited)
+        self._add_controls(self.reset_button, self.editor.widget)
         self.reset_action.triggered.connect(lambda: self._on_edited(setting.default))
         self.setEnabled(False)
 
     def show_value(self, value: JSON) -> None:
         self.value = value
-        self.editor.show_value(value)
+        self.editor.set_draft(value)
+        self._shown = self.editor.draft()
         self.reset_button.setVisible(value != self.setting.default)
         self.setEnabled(True)
+
+    def finish(self) -> None:
+        """Apply what is being typed."""
+        self.editor.finish()
+        self._on_finished()
+
+    def _on_finished(self) -> None:
+        draft: Any = self.editor.draft()
+        if draft != self._shown:  # which may be rounded
+            self._shown = draft
+            self._on_edited(draft)
 
     def _on_edited(self, value: JSON) -> None:
         if value != self.value:
             self.value = value  # the next value is compared with this one
             self.edited.emit(value)
+
+
+class PathEditor(PlainSegments):
+    """The choices of a PATH; the last segment shows a field for another PATH."""
+
+    def make_widget(self) -> QWidget:
+        assert isinstance(self.field, ChoiceField)
+        self._value: Draft = self.field.choices[0]
+        self._custom = len(self.field.choices)
+        self.segments = Segments(self.theme, [*self.field.labels, "Custom"])
+        self.line = QLineEdit()
+        self.line.setPlaceholderText(self.hint.placeholder)
+        self.line.setAccessibleName(f"{self.field.title}: custom")
+        self.line.setFixedWidth(self.hint.width)
+        self.line.setVisible(False)
+        self.segments.chosen.connect(self._on_chosen)
+        self.line.editingFinished.connect(lambda: self.on_finished())
+        holder = QWidget()
+        vbox(holder, (self.segments, 0, Qt.AlignmentFlag.AlignRight), self.line, gap=SPACE_1)
+        holder.setFocusProxy(self.segments)
+        return holder
+
+    @property
+    def _is_custom(self) -> bool:
+        return self.segments.index() == self._custom
+
+    def draft(self) -> Draft:
+        if self._is_custom:
+            return self.line.text().strip() or self._value
+        return super().draft()
+
+    def set_draft(self, draft: Draft) -> bool:
+        if self._is_custom and not self.line.text().strip() and draft == self._value:
+            return True  # the user chose Custom and has not written the PATH yet
+        self._value = draft
+        if not super().set_draft(draft):
+            self.segments.choose(self._custom)
+            self.line.setText(str(draft))
+        self.line.setVisible(self._is_custom)
+        return True
+
+    def _on_chosen(self) -> None:
+        self.line.setVisible(self._is_custom)
+        if self._is_custom:
+            self.line.setFocus()
+        self.on_finished()
+
+
+def _field_of(setting: Setting) -> tuple[Field, Hint]:
+    """Return the form field of a setting."""
+    title, default = setting.title, setting.default
+    match setting.kind:
+        case Kind.FLAG:
+            return BooleanField(title=title, default=default), Hint(text="On")
+        case Kind.NUMBER:
+            kind = IntegerField if setting.is_integer else NumberField
+            limits = kind(title=title, default=default, minimum=setting.minimum, maximum=setting.maximum)
+            return limits, Hint(unit=setting.unit, zero_text=setting.zero_text)
+        case Kind.NAMES:
+            hint = Hint(PlainNames, "none", width=_TEXT_WIDTH)
+            return ListField(title=title, default=default, item=TextField()), hint
+    choices = choice_field(title, dict(setting.choices))
+    if setting.kind is Kind.PATH:
+        return choices, Hint(PathEditor, f"/opt/tools/bin{os.pathsep}${{PATH}}", width=_TEXT_WIDTH)
+    return choices, Hint(PlainSegments)
 
 
 class CommandRow(SettingRow):

@@ -19,15 +19,9 @@ from inspector.base.json.values import JSON
 from inspector.base.search_path import search_path
 from inspector.config.preferences.settings import SETTINGS, Kind
 from inspector.engine.settings import SettingsStore
-from inspector.qt.dialogs.setting_editors import (
-    ChoiceEditor,
-    FlagEditor,
-    NamesEditor,
-    NumberEditor,
-    PathEditor,
-)
-from inspector.qt.dialogs.settings import SECTIONS, CommandRow, FileRow, SettingsDialog
+from inspector.qt.dialogs.settings import SECTIONS, CommandRow, FileRow, PathEditor, SettingsDialog
 from inspector.qt.dialogs.traffic.captures import CapturesDialog
+from inspector.qt.forms.schema.plain_editors import PlainNames, PlainNumber, PlainSegments, PlainSwitch
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.theme import Scheme
 from tests.qt.lens_driver import Lens, visible_text
@@ -59,9 +53,9 @@ def saved_settings(lens: Lens) -> dict[str, Any]:
     return document
 
 
-def number(dialog: SettingsDialog, id: str) -> NumberEditor:
+def number(dialog: SettingsDialog, id: str) -> PlainNumber:
     editor = dialog.value_row(id).editor
-    assert isinstance(editor, NumberEditor)
+    assert isinstance(editor, PlainNumber)
     return editor
 
 
@@ -193,11 +187,11 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     dialog = open_settings(lens)
     show_section(dialog, "Calls")
     flag = dialog.value_row("calls.keepHistory").editor
-    assert isinstance(flag, FlagEditor)
+    assert isinstance(flag, PlainSwitch)
     flag.box.click()
     lens.until(lambda: saved_settings(lens).get("calls", {}).get("keepHistory") is False)
     names = dialog.value_row("calls.environment").editor
-    assert isinstance(names, NamesEditor)
+    assert isinstance(names, PlainNames)
     names.line.setFocus()
     QTest.keyClicks(names.line, "HOME; API_URL HOME")
     QTest.keyClick(names.line, Qt.Key.Key_Return)
@@ -205,7 +199,7 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     lens.until(lambda: names.line.text() == "HOME, API_URL")
     show_section(dialog, "Appearance")
     colors = dialog.value_row("look.scheme").editor
-    assert isinstance(colors, ChoiceEditor)
+    assert isinstance(colors, PlainSegments)
     colors.segments.button(2).click()
     assert lens.app.frontend.theme.scheme is Scheme.DARK
     assert lens.actions["view.dark"].isChecked()
@@ -246,7 +240,7 @@ def test_invalid_value_is_reported_and_reverted(lens: Lens) -> None:
     dialog = open_settings(lens)
     show_section(dialog, "Calls")
     names = dialog.value_row("calls.environment").editor
-    assert isinstance(names, NamesEditor)
+    assert isinstance(names, PlainNames)
     names.line.setFocus()
     QTest.keyClicks(names.line, "A=B")
     QTest.keyClick(names.line, Qt.Key.Key_Return)

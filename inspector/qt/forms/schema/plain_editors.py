@@ -63,7 +63,7 @@ class Hint:
     above it and the members that follow; with `beside` it is in the row of the member before it. `shown_if`
     takes the form's value. `name` is the accessible name if it is not the field's title, `text` the label
     of a member beside another one, or what messages call JSON text. `zero_text` is shown for 0. `lines` is
-    the height of a text box, `width` the width of a drop-down or number.
+    the height of a text box, `width` the width of a control.
     """
 
     editor: Callable[[Theme, Field, Hint, OnChange], PlainEditor] | None = None
@@ -121,6 +121,8 @@ class PlainLine(PlainEditor):
         self.line.setPlaceholderText(self.hint.placeholder)
         if self.hint.is_mono:
             self.line.setFont(self.theme.mono_font(0.95))
+        if self.hint.width:
+            self.line.setFixedWidth(self.hint.width)
         if isinstance(self.field, TextField) and self.field.max_length is not None:
             self.line.setMaxLength(self.field.max_length)
         self.line.textChanged.connect(lambda _: self.on_change())
