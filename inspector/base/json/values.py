@@ -18,13 +18,14 @@ import sys
 from array import array
 from collections.abc import Callable, Iterable
 from itertools import accumulate
-from typing import Any, TypeAlias, TypeGuard
+from typing import Any, TypeAlias, TypeGuard, TypeVar
 
 from inspector.base.plain_text import one_line
 
 JSON: TypeAlias = "bool | int | float | str | list[JSON] | dict[str, JSON] | None"
 JSONObject: TypeAlias = "dict[str, JSON]"
 
+_T = TypeVar("_T")
 _MAX_NAMES = 3  # shown in a sentence
 _SURROGATE = re.compile("[\ud800-\udfff]")
 _MAX_DEPTH = 900
@@ -240,6 +241,33 @@ def strings_of(source: JSONObject, name: str) -> tuple[str, ...]:
     """Return the strings in a list; other items are ignored."""
     value = source.get(name)
     return tuple(item for item in value if isinstance(item, str)) if isinstance(value, list) else ()
+
+
+def member_of(value: JSONObject, path: str, default: _T) -> JSON | _T:
+    """Return the member at a path like `network.proxy`, or the default."""
+    outer, dot, inner = path.partition(".")
+    if not dot:
+        return value.get(path, default)
+    holder = value.get(outer)
+    return member_of(holder, inner, default) if isinstance(holder, dict) else default
+
+
+def with_member(value: JSONObject, path: str, content: JSON) -> JSONObject:
+    """Return the object with the member at a path set."""
+    outer, dot, inner = path.partition(".")
+    if dot:
+        holder = value.get(outer)
+        content = with_member(holder if isinstance(holder, dict) else {}, inner, content)
+    return {**value, outer: content}
+
+
+def without_member(value: JSONObject, path: str) -> JSONObject:
+    """Return the object without the member at a path; an object left empty by that is removed too."""
+    outer, dot, inner = path.partition(".")
+    holder = value.get(outer)
+    if dot and isinstance(holder, dict) and (rest := without_member(holder, inner)):
+        return {**value, outer: rest}
+    return {name: content for name, content in value.items() if name != outer}
 
 
 def is_number(value: JSON) -> TypeGuard[int | float]:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from inspector.base.json.values import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject, member_of, with_member, without_member
 from inspector.config.servers.entries import COLORS, is_websocket
 from inspector.protocol.revisions import HANDSHAKE_REVISIONS, REVISIONS
 
@@ -331,31 +331,18 @@ def pages_of(transport: Transport) -> tuple[str, ...]:
 
 def content_of(draft: JSONObject, field: EntryField) -> JSON:
     """Return the draft's value of a field, or the default."""
-    *outer, member = field.member.split(".")
-    holder: JSON = draft
-    for name in outer:
-        holder = holder.get(name) if isinstance(holder, dict) else None
     if field.member == "enabled" and isinstance(draft.get("disabled"), bool):
         return not draft["disabled"]  # the spelling of other clients
-    return holder.get(member, field.default) if isinstance(holder, dict) else field.default
+    return member_of(draft, field.member, field.default)
 
 
 def with_content(draft: JSONObject, field: EntryField, content: JSON) -> JSONObject:
     """Return the draft with the value set; a default is left out unless it was already present."""
-    outer, dot, member = field.member.rpartition(".")
     if field.member == "enabled":
         draft = {name: value for name, value in draft.items() if name != "disabled"}
-    if not dot:
-        return _set(draft, member, content, field.default)
-    before = draft.get(outer)
-    holder = _set(before if isinstance(before, dict) else {}, member, content, field.default)
-    return _set(draft, outer, holder, {})
-
-
-def _set(holder: JSONObject, member: str, content: JSON, default: JSON) -> JSONObject:
-    if content == default and member not in ("command", "args", "url"):
-        return {name: value for name, value in holder.items() if name != member}
-    return {**holder, member: content}
+    if content == field.default and field.member not in ("command", "args", "url"):
+        return without_member(draft, field.member)
+    return with_member(draft, field.member, content)
 
 
 def transport_of(draft: JSONObject) -> Transport:

@@ -15,13 +15,8 @@ from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.edit_server import EditServerDialog
-from inspector.qt.forms.server.entry_editors import (
-    EnvironmentEditor,
-    LineEditor,
-    LinesEditor,
-    NameValueEditor,
-    SwitchEditor,
-)
+from inspector.qt.forms.schema.plain_editors import PlainBox, PlainLine, PlainSeconds, PlainSwitch
+from inspector.qt.forms.server.entry_editors import EnvironmentEditor, NameValueEditor
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 REMOTE = HttpEntry(name="remote", url="http://127.0.0.1:9/mcp")
@@ -56,8 +51,7 @@ def test_edited_command_and_arguments_apply_at_the_next_connection(lens: Lens) -
     lens.do("server.connect")
     lens.wait_for("one", ServerStatus.CONNECTED)
     dialog = open_dialog(lens, "one")
-    args = dialog.form.editors["args"]
-    assert isinstance(args, LinesEditor)
+    args = dialog.form.fields.editor("args", PlainBox)
     assert args.box.toPlainText().splitlines() == list(scripted("one").args)
     args.box.appendPlainText("one more, with spaces")
     press_save(lens, dialog)
@@ -72,8 +66,7 @@ def test_unknown_members_are_preserved_and_can_be_edited_as_json(lens: Lens) -> 
     document["mcpServers"]["remote"]["x-theirs"] = {"kept": [1, 2]}
     lens.server_list.write_text(json.dumps(document))
     dialog = open_dialog(lens, "remote")
-    dialog.form.editors["notes"].show_content("for tests")
-    dialog.form.editors["notes"].changed.emit()
+    dialog.form.fields.editor("notes", PlainBox).box.setPlainText("for tests")
     dialog.form.show_page("JSON")
     assert '"x-theirs"' in dialog.form.text.text()
     assert '"notes": "for tests"' in dialog.form.text.text(), "form and JSON are one draft"
@@ -93,8 +86,7 @@ def test_invalid_value_is_rejected_at_its_field_and_nothing_is_saved(lens: Lens)
     lens.keep(REMOTE)
     before = lens.server_list.read_text()
     dialog = open_dialog(lens, "remote")
-    url = dialog.form.editors["url"]
-    assert isinstance(url, LineEditor)
+    url = dialog.form.fields.editor("url", PlainLine)
     url.line.clear()
     QTest.keyClicks(url.line, "ftp://host/")
     press_save(lens, dialog)
@@ -103,8 +95,7 @@ def test_invalid_value_is_rejected_at_its_field_and_nothing_is_saved(lens: Lens)
     url.line.clear()
     QTest.keyClicks(url.line, "http://127.0.0.1:9/other")
     assert not dialog.error_text(), "what is corrected is not complained about"
-    timeout = dialog.form.editors["timeouts.connect"].findChild(QLineEdit)
-    assert timeout is not None
+    timeout = dialog.form.fields.editor("timeouts.connect", PlainSeconds).line
     QTest.keyClicks(timeout, "soon")
     press_save(lens, dialog)
     assert "timeouts.connect" in dialog.error_text()
@@ -132,8 +123,7 @@ def test_invalid_json_is_not_saved(lens: Lens) -> None:
 def test_secret_header_goes_into_the_store_and_only_its_name_into_the_file(lens: Lens) -> None:
     lens.keep(REMOTE)
     dialog = open_dialog(lens, "remote")
-    headers = dialog.form.editors["headers"]
-    assert isinstance(headers, NameValueEditor)
+    headers = dialog.form.fields.editor("headers", NameValueEditor)
     headers.add_action.trigger()
     row = headers.rows[0]
     QTest.keyClicks(row.name, "X-API-Key")
@@ -148,8 +138,7 @@ def test_secret_header_goes_into_the_store_and_only_its_name_into_the_file(lens:
     stored = lens.ask(lambda engine: engine.secrets.get("header/remote/X-API-Key"))
     assert stored == "s3cret-marker"
     again = open_dialog(lens, "remote")
-    shown = again.form.editors["headers"]
-    assert isinstance(shown, NameValueEditor)
+    shown = again.form.fields.editor("headers", NameValueEditor)
     assert shown.rows[0].value.text() == ""
     assert "in the secret store" in shown.rows[0].value.placeholderText()
     press_save(lens, again)
@@ -160,8 +149,7 @@ def test_renaming_keeps_the_position_and_the_secrets(lens: Lens) -> None:
     for entry in (scripted("one"), REMOTE, scripted("three")):
         lens.keep(entry)
     dialog = open_dialog(lens, "remote")
-    headers = dialog.form.editors["headers"]
-    assert isinstance(headers, NameValueEditor)
+    headers = dialog.form.fields.editor("headers", NameValueEditor)
     headers.add_action.trigger()
     QTest.keyClicks(headers.rows[0].name, "Authorization")
     QTest.keyClicks(headers.rows[0].value, "Bearer abc")
@@ -182,8 +170,7 @@ def test_switching_from_command_to_url_and_back_keeps_both(lens: Lens) -> None:
     dialog = open_dialog(lens, "one")
     dialog.form.transport_switch.button(1).click()
     assert "Headers" in [dialog.form.pages.item(row).text() for row in range(dialog.form.pages.count())]
-    url = dialog.form.editors["url"]
-    assert isinstance(url, LineEditor)
+    url = dialog.form.fields.editor("url", PlainLine)
     QTest.keyClicks(url.line, "http://127.0.0.1:9/mcp")
     dialog.form.transport_switch.button(0).click()
     assert dialog.form.draft["args"] == list(scripted("one").args)
@@ -197,10 +184,8 @@ def test_switching_from_command_to_url_and_back_keeps_both(lens: Lens) -> None:
 def test_referenced_variables_are_shown(lens: Lens) -> None:
     lens.keep(REMOTE)
     dialog = open_dialog(lens, "remote")
-    url = dialog.form.editors["url"]
-    assert isinstance(url, LineEditor)
+    url = dialog.form.fields.editor("url", PlainLine)
     url.line.setText("https://${HOST}/mcp")
-    url.line.textEdited.emit(url.line.text())
     assert "${HOST}" in visible_text(dialog)
     dialog.reject()
 
@@ -322,8 +307,7 @@ def configure(lens: Lens, entry: Entry, secrets: dict[str, str] | None = None) -
 def test_external_changes_during_editing_are_not_overwritten(lens: Lens) -> None:
     lens.keep(StdioEntry(name="one", command="x", env={"KEY": "k3y", "MODE": "fast"}))
     dialog = open_dialog(lens, "one")
-    dialog.form.editors["notes"].show_content("mine")
-    dialog.form.editors["notes"].changed.emit()
+    dialog.form.fields.editor("notes", PlainBox).box.setPlainText("mine")
     env: dict[str, str | SecretRef] = {"KEY": SecretRef("env/one/KEY"), "MODE": "fast"}
     configure(lens, StdioEntry(name="one", command="x", env=env), {"env/one/KEY": "k3y"})
     lens.ask(lambda engine: engine.servers.set_enabled("one", False))
@@ -336,8 +320,7 @@ def test_external_changes_during_editing_are_not_overwritten(lens: Lens) -> None
 def test_conflicting_changes_are_asked_about_once(lens: Lens) -> None:
     lens.keep(StdioEntry(name="one", command="x"))
     dialog = open_dialog(lens, "one")
-    command = dialog.form.editors["command"]
-    assert isinstance(command, LineEditor)
+    command = dialog.form.fields.editor("command", PlainLine)
     QTest.keyClicks(command.line, "-mine")
     configure(lens, StdioEntry(name="one", command="theirs"))
     press_save(lens, dialog)
@@ -363,8 +346,7 @@ def test_stored_secret_is_not_deleted_needlessly(lens: Lens) -> None:
     headers = {"Key": SecretRef("header/remote/Key")}
     configure(lens, HttpEntry(name="remote", url=REMOTE.url, headers=headers), {"header/remote/Key": "k3y"})
     dialog = open_dialog(lens, "remote")
-    editor = dialog.form.editors["headers"]
-    assert isinstance(editor, NameValueEditor)
+    editor = dialog.form.fields.editor("headers", NameValueEditor)
     editor.rows[0].secret_action.trigger()
     press_save(lens, dialog)
     assert "The stored value of Key would be deleted" in dialog.error_text()
@@ -388,8 +370,7 @@ def test_typing_json_does_not_rebuild_fields_on_every_key(lens: Lens) -> None:
     lens.keep(StdioEntry(name="one", command="x", env={f"V_{number}": "value" for number in range(200)}))
     dialog = open_dialog(lens, "one")
     dialog.form.show_page("JSON")
-    editor = dialog.form.editors["env"]
-    assert isinstance(editor, NameValueEditor)
+    editor = dialog.form.fields.editor("env", NameValueEditor)
     rows = list(editor.rows)
     box = dialog.form.text.box
     cursor = box.textCursor()
@@ -411,8 +392,7 @@ def test_edit_server_lists_the_variables_that_are_passed(lens: Lens, monkeypatch
     lens.keep(StdioEntry(name="one", command="x"))
     dialog = open_dialog(lens, "one")
     dialog.form.show_page("Environment")
-    editor = dialog.form.editors["inheritEnvironment"]
-    assert isinstance(editor, EnvironmentEditor)
+    editor = dialog.form.fields.editor("inheritEnvironment", EnvironmentEditor)
     text = visible_text(dialog)
     assert "HTTPS_PROXY" in text
     assert "DEPLOY_TOKEN" not in text
@@ -427,8 +407,7 @@ def test_edit_server_lists_the_variables_that_are_passed(lens: Lens, monkeypatch
 def test_one_request_at_a_time_is_switched_on_in_edit_server(lens: Lens) -> None:
     lens.keep(scripted("one"))
     dialog = open_dialog(lens, "one")
-    editor = dialog.form.editors["sequential"]
-    assert isinstance(editor, SwitchEditor)
+    editor = dialog.form.fields.editor("sequential", PlainSwitch)
     editor.box.click()
     press_save(lens, dialog)
     assert saved(lens)["one"]["sequential"] is True

@@ -7,7 +7,7 @@ the default. The wheel scrolls the form instead of changing a value.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
@@ -336,21 +336,32 @@ class PlainChoice(PlainEditor):
     is_wide = False
 
     def make_widget(self) -> QWidget:
-        assert isinstance(self.field, ChoiceField)
         self.box = _ChoiceBox(self.hint.width)
+        assert isinstance(self.field, ChoiceField)
         self.box.addItems(list(self.field.labels))
         self.box.currentIndexChanged.connect(lambda _: self.on_change())
         self.box.activated.connect(lambda _: self.on_finished())
         return self.box
 
-    def draft(self) -> Draft:
+    @property
+    def choices(self) -> tuple[JSON, ...]:
         assert isinstance(self.field, ChoiceField)
-        return self.field.choices[self.box.currentIndex()]
+        return self.field.choices
+
+    def index(self) -> int:
+        return self.box.currentIndex()
+
+    def choose(self, index: int) -> None:
+        self.box.setCurrentIndex(index)
+
+    def draft(self) -> Draft:
+        return self.choices[self.index()]
 
     def set_draft(self, draft: Draft) -> bool:
-        assert isinstance(self.field, ChoiceField)
-        position = 0 if draft is ABSENT else _index(self.field.choices, draft)
-        self.box.setCurrentIndex(max(position, 0))
+        # 0 and false are different.
+        same = (at for at, one in enumerate(self.choices) if one == draft and type(one) is type(draft))
+        position = 0 if draft is ABSENT else next(same, -1)
+        self.choose(max(position, 0))
         return position >= 0
 
 
@@ -374,10 +385,8 @@ class _ChoiceBox(QComboBox):
         event.ignore()
 
 
-class PlainSegments(PlainEditor):
+class PlainSegments(PlainChoice):
     """Choices side by side."""
-
-    is_wide = False
 
     def make_widget(self) -> QWidget:
         assert isinstance(self.field, ChoiceField)
@@ -385,15 +394,11 @@ class PlainSegments(PlainEditor):
         self.segments.chosen.connect(self._on_picked)
         return self.segments
 
-    def draft(self) -> Draft:
-        assert isinstance(self.field, ChoiceField)
-        return self.field.choices[self.segments.index()]
+    def index(self) -> int:
+        return self.segments.index()
 
-    def set_draft(self, draft: Draft) -> bool:
-        assert isinstance(self.field, ChoiceField)
-        position = 0 if draft is ABSENT else _index(self.field.choices, draft)
-        self.segments.choose(max(position, 0))
-        return position >= 0
+    def choose(self, index: int) -> None:
+        self.segments.choose(index)
 
 
 class PlainBox(PlainEditor):
@@ -401,7 +406,7 @@ class PlainBox(PlainEditor):
 
     def make_widget(self) -> QWidget:
         is_list = isinstance(self.field, ListField)
-        font = self.theme.mono_font() if is_list else self.theme.ui_font()
+        font = self.theme.mono_font(0.95) if is_list else self.theme.ui_font()
         self.box = TextBox(font, lines=(self.hint.lines, max(self.hint.lines, _MAX_LINES)))
         self.box.setSizePolicy(QSizePolicy.Policy.Expanding, QSizePolicy.Policy.Fixed)
         self.box.setPlaceholderText(self.hint.placeholder)
@@ -416,7 +421,8 @@ class PlainBox(PlainEditor):
         return text.removesuffix("\n").split("\n") if text else []
 
     def set_draft(self, draft: Draft) -> bool:
-        text = "" if draft is ABSENT else _text_of_lines(draft) if isinstance(draft, list) else draft
+        is_list = isinstance(self.field, ListField)
+        text = "" if draft is ABSENT else _text_of_lines(draft) if is_list else draft
         if not isinstance(text, str):
             return False
         return draft == self.draft() or self.box.set_text(text)
@@ -497,14 +503,10 @@ def _around(control: QWidget, *others: QWidget) -> QWidget:
     return holder
 
 
-def _index(choices: tuple[JSON, ...], draft: Draft) -> int:
-    """Return the position of a choice, or -1; 0 and false are different."""
-    found = (at for at, one in enumerate(choices) if one == draft and type(one) is type(draft))
-    return next(found, -1)
-
-
-def _text_of_lines(content: Sequence[Draft]) -> str | None:
+def _text_of_lines(content: Draft) -> str | None:
     """Return the text for a list of lines; None if there is no text for it."""
+    if not isinstance(content, list):
+        return None
     lines = [line for line in content if isinstance(line, str) and "\n" not in line]
     if len(lines) < len(content) or lines == [""]:
         return None

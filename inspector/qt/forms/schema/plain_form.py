@@ -12,7 +12,7 @@ from typing import TypeVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
-from inspector.base.json.values import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject, member_of, with_member, without_member
 from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSwitch, make_editor
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.layout import hbox, vbox
@@ -54,7 +54,8 @@ class PlainForm(QWidget):
         self._column = vbox(self, gap=SPACE_2 if label_width else SPACE_4)
         for name, (field, hint) in fields.items():
             self._add(name, field, hint)
-        self._column.addStretch(0)
+        # Tall rows take the free space, if there are any.
+        self._column.addStretch(0 if any(part.editor.is_tall for part in self._parts.values()) else 1)
         self.set_value({})
 
     def value(self) -> JSONObject:
@@ -64,7 +65,7 @@ class PlainForm(QWidget):
             draft = part.editor.draft()
             is_same = draft == part.shown and type(draft) is type(part.shown)
             if not is_same and not isinstance(draft, Unreadable):
-                value = with_member(value, name, ABSENT if draft == part.field.default else draft)
+                value = self.with_content(value, name, draft)
         return value
 
     def problem(self) -> str:
@@ -76,9 +77,19 @@ class PlainForm(QWidget):
         """Show a value."""
         self._value, self._is_setting = value, True
         for name, part in self._parts.items():
-            part.show_value(member_of(value, name, part.field.default))
+            part.show_value(self.content_of(value, name))
         self._is_setting = False
         self._show_parts()
+
+    def content_of(self, value: JSONObject, name: str) -> JSON | Absent:
+        """Return what a row shows."""
+        return member_of(value, name, self._parts[name].field.default)
+
+    def with_content(self, value: JSONObject, name: str, content: Draft) -> JSONObject:
+        """Return the value with what was entered in a row."""
+        if content is ABSENT or content == self._parts[name].field.default:
+            return without_member(value, name)
+        return with_member(value, name, content)  # type: ignore[arg-type]  # the drafts of editors are JSON
 
     def editor(self, name: str, kind: type[_E]) -> _E:
         """Return the editor of a member, which is of this kind."""
@@ -186,7 +197,7 @@ class PlainRow(QWidget):
             grid = QGridLayout(self)
             grid.setContentsMargins(0, 0, 0, 0)
             grid.setHorizontalSpacing(SPACE_4)
-            grid.setVerticalSpacing(0)
+            grid.setVerticalSpacing(SPACE_1)
             grid.setColumnMinimumWidth(0, label_width)
             grid.setColumnStretch(1, 1)
             top = Qt.AlignmentFlag.AlignTop if editor.is_tall else Qt.AlignmentFlag.AlignVCenter
@@ -195,7 +206,7 @@ class PlainRow(QWidget):
             grid.addLayout(self._texts, 1, 1)
         else:
             label = PlainLabel(theme, title) if title else None
-            vbox(self, label, (self._line, 1), self._texts, gap=SPACE_1)
+            vbox(self, label, self._line, self._texts, gap=SPACE_1)
         self.set_help(field.description)
 
     def add(self, widget: QWidget, *, stretch: int = 0, at_end: bool = False) -> None:
@@ -208,7 +219,6 @@ class PlainRow(QWidget):
     def set_help(self, text: str) -> None:
         if self._help is None and text:
             self._help = MutedLabel(self._theme, wrap=True)
-            self._texts.addSpacing(SPACE_1)
             self._texts.addWidget(self._help)
         if self._help is not None:
             self._help.setText(text)
@@ -224,23 +234,3 @@ class PlainRow(QWidget):
         if self._json_only is not None:
             self._json_only.setVisible(is_json_only)
             self._editor.widget.setVisible(not is_json_only)
-
-
-def member_of(value: JSONObject, name: str, default: JSON | Absent) -> JSON | Absent:
-    """Return a member, or the default."""
-    outer, dot, inner = name.partition(".")
-    if not dot:
-        return value.get(name, default)
-    holder = value.get(outer)
-    return member_of(holder, inner, default) if isinstance(holder, dict) else default
-
-
-def with_member(value: JSONObject, name: str, draft: Draft) -> JSONObject:
-    """Return the value with a member set, or without it; an object left without members goes too."""
-    outer, dot, inner = name.partition(".")
-    if dot:
-        holder = value.get(outer)
-        draft = with_member(holder if isinstance(holder, dict) else {}, inner, draft) or ABSENT
-    if draft is ABSENT:
-        return {key: content for key, content in value.items() if key != outer}
-    return {**value, outer: draft}  # type: ignore[dict-item]  # the editors' drafts are JSON

@@ -1,27 +1,19 @@
-"""Editors for server entry fields: text, seconds, lines, switches, choice, name-value rows.
+"""Fields and editors of a server entry: environment, color, and rows of names and values.
 
-Name-value rows hold environment variables or headers. A secret value goes to the secret store; the draft
-holds only a reference to it.
+The rows hold environment variables or headers. A secret value goes to the secret store; the draft holds
+only a reference to it.
 """
 
 from __future__ import annotations
 
 import os
-from abc import abstractmethod
-from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
+from typing import Any
 
-from PySide6.QtCore import QSignalBlocker, QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import (
-    QCheckBox,
-    QComboBox,
-    QFileDialog,
-    QGridLayout,
-    QLineEdit,
-    QPlainTextEdit,
-    QWidget,
-)
+from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
 
 from inspector.base.environment import inherited_variables
 from inspector.base.json.values import JSON, JSONObject
@@ -29,193 +21,81 @@ from inspector.base.plain_text import one_line
 from inspector.base.redaction import is_secret_name
 from inspector.base.units import plural
 from inspector.config.secrets.records import make_name
-from inspector.config.servers.entry_fields import EntryField
+from inspector.config.servers.entry_fields import EntryField, transport_of
+from inspector.qt.forms.schema.plain_editors import (
+    Hint,
+    PlainChoice,
+    PlainEditor,
+    PlainFile,
+    PlainFolder,
+    PlainSeconds,
+    PlainSwitch,
+    choice_field,
+)
 from inspector.qt.models.servers import SERVER_TONES
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.theme import SPACE_1, SPACE_2, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
+from inspector.schema.fields import BooleanField, Field, ListField, ObjectField, TextField
+from inspector.schema.values import ABSENT, Draft
 
 _LINES = {"lines": 4, "text": 8}
-_SECONDS_WIDTH = 90
 _SWATCH = 12
 _STORED = "in the secret store; type to replace it"
 _NAME, _VALUE = 2, 3  # width ratio
 
 
-def make_editor(field: EntryField, theme: Theme) -> EntryEditor:
-    """Create the editor for any kind but "named", which has its own."""
-    kinds: dict[str, Callable[[EntryField, Theme], EntryEditor]] = {
-        "seconds": SecondsEditor,
-        "lines": LinesEditor,
-        "text": LinesEditor,
-        "switch": SwitchEditor,
+def form_field(entry_field: EntryField, server: str) -> tuple[Field, Hint]:
+    """Return the form field of a member; secrets are named after `server`."""
+    kind = entry_field.kind
+    texts: dict[str, Any] = {"title": entry_field.label, "description": entry_field.description}
+    field: Field
+    match kind:
+        case "switch" | "environment":
+            field = BooleanField(**texts)
+        case "choice" | "color":
+            field = choice_field(entry_field.label, dict(entry_field.choices), entry_field.description)
+        case "lines":
+            field = ListField(**texts, item=TextField())
+        case "named":
+            field = ObjectField(**texts)
+        case _:
+            field = TextField(**texts, multiline=kind == "text")
+    editors: dict[str, Any] = {
+        "file": PlainFile,
+        "folder": PlainFolder,
+        "seconds": PlainSeconds,
         "environment": EnvironmentEditor,
-        "choice": ChoiceEditor,
-        "color": ChoiceEditor,
+        "color": ColorEditor,
+        "named": partial(
+            NameValueEditor, server=server, kind="env" if entry_field.member == "env" else "header"
+        ),
     }
-    return kinds.get(field.kind, LineEditor)(field, theme)
+    return field, Hint(
+        editors.get(kind),
+        "default" if kind == "seconds" else entry_field.hint,
+        page=entry_field.page,
+        lines=_LINES.get(kind, 1),
+        is_mono=kind in ("code", "file", "folder"),
+        shown_if=lambda draft: transport_of(draft) in entry_field.transports,
+    )
 
 
-class EntryEditor(QWidget):
-    """Base class for the editor of one field.
-
-    Signals:
-        changed: The user changed the value.
-    """
-
-    changed = Signal()
-
-    @abstractmethod
-    def content(self) -> JSON: ...
-
-    @abstractmethod
-    def show_content(self, content: JSON) -> bool:
-        """Show `content`; return False, changing nothing, if only JSON can represent it."""
-
-    def _lay_out(self, *widgets: QWidget) -> None:
-        hbox(self, *widgets)
-        self.setFocusProxy(widgets[0])
-
-
-class LineEditor(EntryEditor):
-    """A single-line text; with `browse`, a file or folder can be picked."""
-
-    def __init__(self, field: EntryField, theme: Theme) -> None:
-        super().__init__()
-        self.line = QLineEdit(placeholderText=field.hint)
-        self.line.setAccessibleName(field.label)
-        if field.kind != "line":
-            self.line.setFont(theme.mono_font())
-        self.line.textEdited.connect(self.changed)
-        self.browse_action = QAction("Choose…", self)
-        self.browse_action.setToolTip(f"Choose: {field.label}")
-        self.browse_action.triggered.connect(lambda: self._browse(field))
-        can_browse = field.kind in ("file", "folder")
-        self._lay_out(self.line, *([ActionButton(self.browse_action)] if can_browse else []))
-
-    def content(self) -> JSON:
-        return self.line.text()
-
-    def show_content(self, content: JSON) -> bool:
-        if not isinstance(content, str) or not _fits_one_line(content):
-            return False
-        if content != self.line.text():
-            self.line.setText(content)
-        return True
-
-    def _browse(self, field: EntryField) -> None:
-        dialog = QFileDialog(self, f"Choose: {field.label}", self.line.text())
-        dialog.setAttribute(Qt.WidgetAttribute.WA_DeleteOnClose)
-        if field.kind == "folder":
-            dialog.setFileMode(QFileDialog.FileMode.Directory)
-            dialog.setOption(QFileDialog.Option.ShowDirsOnly)
-        else:
-            dialog.setFileMode(QFileDialog.FileMode.ExistingFile)
-        dialog.fileSelected.connect(self._on_chosen)
-        dialog.open()
-
-    def _on_chosen(self, path: str) -> None:
-        self.line.setText(path)
-        self.changed.emit()
-
-
-class SecondsEditor(EntryEditor):
-    """A number of seconds; empty means the app's setting.
-
-    Text that is not a number stays, and reading the draft reports the error.
-    """
-
-    def __init__(self, field: EntryField, theme: Theme) -> None:
-        super().__init__()
-        self.line = QLineEdit(placeholderText="default")
-        self.line.setAccessibleName(field.label)
-        self.line.setFixedWidth(_SECONDS_WIDTH)
-        self.line.setAlignment(Qt.AlignmentFlag.AlignRight | Qt.AlignmentFlag.AlignVCenter)
-        self.line.textEdited.connect(self.changed)
-        self._lay_out(self.line, MutedLabel(theme, "s"), QWidget())
-
-    def content(self) -> JSON:
-        text = self.line.text().strip()
-        try:
-            return (int(text) if text.isdecimal() else float(text)) if text else None
-        except ValueError:
-            return text
-
-    def show_content(self, content: JSON) -> bool:
-        if isinstance(content, bool | dict | list):
-            return False
-        if content != self.content():
-            self.line.setText("" if content is None else str(content))
-        return True
-
-
-class LinesEditor(EntryEditor):
-    """A list of strings, one per line; for the kind "text", one multi-line text."""
-
-    def __init__(self, field: EntryField, theme: Theme) -> None:
-        super().__init__()
-        self._is_list = field.kind == "lines"
-        self.box = QPlainTextEdit()
-        self.box.setProperty("kind", "input")
-        self.box.setAccessibleName(field.label)
-        self.box.setPlaceholderText(field.hint)
-        self.box.setTabChangesFocus(True)
-        if self._is_list:
-            self.box.setFont(theme.mono_font())
-            self.box.setLineWrapMode(QPlainTextEdit.LineWrapMode.NoWrap)
-        self.box.setFixedHeight(self.box.fontMetrics().lineSpacing() * _LINES[field.kind] + SPACE_3)
-        self.box.textChanged.connect(self.changed)
-        self._lay_out(self.box)
-
-    def content(self) -> JSON:
-        text = self.box.toPlainText()
-        if not self._is_list:
-            return text
-        # A trailing line break ends the last line, as in a file; it is not an empty argument.
-        lines: list[JSON] = [*text.removesuffix("\n").split("\n")] if text else []
-        return lines
-
-    def show_content(self, content: JSON) -> bool:
-        text = _text_of(content) if self._is_list else content
-        if not isinstance(text, str) or _has_foreign_breaks(text):
-            return False
-        if content != self.content():
-            with QSignalBlocker(self.box):
-                self.box.setPlainText(text)
-        return True
-
-
-class SwitchEditor(EntryEditor):
-    def __init__(self, field: EntryField, theme: Theme) -> None:
-        super().__init__()
-        self.box = QCheckBox(field.label)
-        self.box.clicked.connect(self.changed)
-        self._lay_out(self.box)
-
-    def content(self) -> JSON:
-        return self.box.isChecked()
-
-    def show_content(self, content: JSON) -> bool:
-        if isinstance(content, bool):
-            self.box.setChecked(content)
-        return isinstance(content, bool)
-
-
-class EnvironmentEditor(SwitchEditor):
+class EnvironmentEditor(PlainSwitch):
     """A switch between the standard and all environment variables, with the names of those passed."""
 
-    def __init__(self, field: EntryField, theme: Theme) -> None:
-        self._heading = MutedLabel(theme)
-        self.names = PlainLabel(theme, mono=True, wrap=True, selectable=True)
+    def make_widget(self) -> QWidget:
+        box = super().make_widget()
+        self._heading = MutedLabel(self.theme)
+        self.names = PlainLabel(self.theme, mono=True, wrap=True, selectable=True)
         self.names.setAccessibleName("Environment variables passed to the program")
-        super().__init__(field, theme)
+        holder = QWidget()
+        vbox(holder, box, self._heading, self.names, gap=SPACE_1)
+        holder.setFocusProxy(box)
         self.box.toggled.connect(self._show_names)
         self._show_names()
-
-    def _lay_out(self, *widgets: QWidget) -> None:
-        vbox(self, *widgets, self._heading, self.names, gap=SPACE_1)
-        self.setFocusProxy(widgets[0])
+        return holder
 
     def _show_names(self) -> None:
         is_whole = self.box.isChecked()
@@ -225,34 +105,19 @@ class EnvironmentEditor(SwitchEditor):
         self.names.setText(one_line(", ".join(names)))
 
 
-class ChoiceEditor(EntryEditor):
-    def __init__(self, field: EntryField, theme: Theme) -> None:
-        super().__init__()
-        self._field, self._theme = field, theme
-        self.box = QComboBox()
-        self.box.setAccessibleName(field.label)
-        for value, text in field.choices:
-            self.box.addItem(text, value)
-        if field.kind == "color":
-            self._paint()
-            theme.changed.connect(self._paint)
-        self.box.activated.connect(self.changed)
-        self._lay_out(self.box, QWidget())
+class ColorEditor(PlainChoice):
+    """A choice of colors, with a swatch each."""
 
-    def content(self) -> JSON:
-        value: str = self.box.currentData()
-        return value
-
-    def show_content(self, content: JSON) -> bool:
-        position = self.box.findData(content) if isinstance(content, str) else -1
-        if position >= 0:
-            self.box.setCurrentIndex(position)
-        return position >= 0
+    def make_widget(self) -> QWidget:
+        box = super().make_widget()
+        self._paint()
+        self.theme.changed.connect(self._paint)
+        return box
 
     def _paint(self) -> None:
         self.box.setIconSize(QSize(_SWATCH, _SWATCH))
-        for row, (value, _) in enumerate(self._field.choices):
-            color = self._theme.color(SERVER_TONES[value]) if value else QColor(0, 0, 0, 0)
+        for row, value in enumerate(self.choices):
+            color = self.theme.color(SERVER_TONES[str(value)]) if value else QColor(0, 0, 0, 0)
             self.box.setItemIcon(row, QIcon(_swatch(color)))
 
 
@@ -266,28 +131,30 @@ class NameValue:
     saved_ref: JSONObject | None = None
 
 
-class NameValueEditor(EntryEditor):
+class NameValueEditor(PlainEditor):
     """An editor with one row per named value.
 
-    A secret goes into the secret store under a name derived from `server`, and only that name into the
-    draft.
+    A secret goes into the secret store under a name derived from `server` and `kind`, and only that name
+    into the draft.
     """
 
-    def __init__(self, field: EntryField, server: str, theme: Theme) -> None:
-        super().__init__()
-        self._theme = theme
-        self._server = server
-        self._kind = "env" if field.member == "env" else "header"
-        self._noun = "environment variable" if self._kind == "env" else "header"
+    def __init__(self, *args: Any, server: str, kind: str) -> None:
+        self._server, self._kind = server, kind
+        self._noun = "environment variable" if kind == "env" else "header"
         self.rows: list[NameValueRow] = []
-        self.add_action = QAction(f"Add {self._noun}", self)
-        theme.set_icon(self.add_action, "plus")
-        self.add_action.triggered.connect(self._on_add)
-        self._empty_label = MutedLabel(theme, f"No {self._noun}s.")
-        foot = hbox(None, ActionButton(self.add_action), STRETCH, gap=-1)
-        self._column = vbox(self, self._empty_label, foot, STRETCH, gap=SPACE_1)
+        super().__init__(*args)
 
-    def content(self) -> JSON:
+    def make_widget(self) -> QWidget:
+        widget = QWidget()
+        self.add_action = QAction(f"Add {self._noun}", widget)
+        self.theme.set_icon(self.add_action, "plus")
+        self.add_action.triggered.connect(self._on_add)
+        self._empty_label = MutedLabel(self.theme, f"No {self._noun}s.")
+        foot = hbox(None, ActionButton(self.add_action), STRETCH, gap=-1)
+        self._column = vbox(widget, self._empty_label, foot, gap=SPACE_1)
+        return widget
+
+    def draft(self) -> Draft:
         content: JSONObject = {}
         for item in self.name_values():
             content[item.name] = self._reference(item) if item.is_secret else item.value
@@ -316,10 +183,11 @@ class NameValueEditor(EntryEditor):
         """Return the rows that have a name. Of two with the same name, the last one wins."""
         return [row.name_value() for row in self.rows if row.name.text().strip()]
 
-    def show_content(self, content: JSON) -> bool:
+    def set_draft(self, draft: Draft) -> bool:
+        content: JSON = {} if draft is ABSENT else draft  # type: ignore[assignment]
         if not isinstance(content, dict) or not all(_can_show(value) for value in content.values()):
             return False
-        if content != self.content():
+        if content != self.draft():
             for row in [*self.rows]:
                 self._remove_row(row)
             for name, value in content.items():
@@ -332,10 +200,10 @@ class NameValueEditor(EntryEditor):
         return item.saved_ref or {"ref": make_name(self._kind, self._server, item.name)}
 
     def _add(self, item: NameValue) -> NameValueRow:
-        row = NameValueRow(self._theme, self._noun, item)
+        row = NameValueRow(self.theme, self._noun, item)
         self.rows.append(row)
         self._column.insertWidget(len(self.rows), row)
-        row.changed.connect(self.changed)
+        row.changed.connect(self.on_change)
         row.remove_action.triggered.connect(lambda: self._on_remove(row))
         self._empty_label.hide()
         return row
@@ -355,7 +223,7 @@ class NameValueEditor(EntryEditor):
         self._remove_row(row)
         if self.rows:  # keep the focus among the rows
             self.rows[min(position, len(self.rows) - 1)].name.setFocus()
-        self.changed.emit()
+        self.on_change()
 
 
 class NameValueRow(QWidget):
@@ -372,10 +240,10 @@ class NameValueRow(QWidget):
         self._saved_ref = item.saved_ref
         self._is_chosen = item.is_secret or bool(item.name)
         self.name = QLineEdit(item.name, placeholderText="Name" if noun == "header" else "NAME")
-        self.name.setFont(theme.mono_font())
+        self.name.setFont(theme.mono_font(0.95))
         self.name.setAccessibleName(f"Name of the {noun}")
         self.value = QLineEdit(item.value)
-        self.value.setFont(theme.mono_font())
+        self.value.setFont(theme.mono_font(0.95))
         self.value.setAccessibleName(f"Value of the {noun}")
         self.secret_action = QAction("Save in the secret store", self, checkable=True)
         self.secret_action.setChecked(item.is_secret)
@@ -424,25 +292,6 @@ def _can_show(value: JSON) -> bool:
     return (isinstance(value, str) and value.isprintable()) or (
         isinstance(value, dict) and isinstance(value.get("ref"), str)
     )
-
-
-def _text_of(content: JSON) -> str | None:
-    """Return a list as lines; None if it holds anything that is not a single line."""
-    if not isinstance(content, list) or content == [""]:
-        return None
-    lines = [item for item in content if isinstance(item, str) and "\n" not in item]
-    if len(lines) < len(content):
-        return None
-    return "\n".join(lines) + ("\n" if lines and not lines[-1] else "")
-
-
-def _fits_one_line(text: str) -> bool:
-    return text.isprintable() or not text
-
-
-def _has_foreign_breaks(text: str) -> bool:
-    """Return whether `text` has characters that Qt turns into line breaks."""
-    return any(mark in text for mark in "\r\0\u2028\u2029")
 
 
 def _swatch(color: QColor) -> QPixmap:

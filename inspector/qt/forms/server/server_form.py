@@ -9,37 +9,36 @@ from PySide6.QtCore import QSignalBlocker, Qt, Signal
 from PySide6.QtWidgets import (
     QFrame,
     QListWidget,
-    QListWidgetItem,
     QScrollArea,
     QStackedWidget,
-    QVBoxLayout,
     QWidget,
 )
 
 from inspector.base.errors import ConfigError
-from inspector.base.json.values import JSONObject
+from inspector.base.json.values import JSON, JSONObject
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.config.servers.entries import Entry
 from inspector.config.servers.entry_fields import (
-    EntryField,
+    FIELDS,
     Transport,
     content_of,
     field_at,
-    fields_of,
     pages_of,
     transport_of,
     with_content,
 )
 from inspector.config.servers.server_list import read_entry
 from inspector.qt.forms.json.json_text_view import JsonTextView
-from inspector.qt.forms.server.entry_editors import EntryEditor, NameValueEditor, make_editor
-from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme
+from inspector.qt.forms.schema.plain_editors import PlainEditor
+from inspector.qt.forms.schema.plain_form import PlainForm
+from inspector.qt.forms.server.entry_editors import NameValueEditor, form_field
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.widgets.inputs.controls import Segments
 from inspector.qt.widgets.item_views import style_list
-from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
-from inspector.qt.widgets.text.labels import FormStyle, MutedLabel, PlainLabel
-from inspector.schema.values import FormError
+from inspector.qt.widgets.layout import hbox
+from inspector.qt.widgets.text.labels import FormStyle
+from inspector.schema.values import Draft, FormError
 
 JSON_PAGE = "JSON"
 _PAGES_WIDTH = 130
@@ -49,6 +48,21 @@ _MEMBERS_OF = {
     _COMMAND: ("command", "args", "env", "inheritEnvironment", "cwd", "watch"),
     _URL: ("url", "type", "headers", "network", "auth"),
 }
+
+
+class EntryForm(PlainForm):
+    """The fields of a server entry, in pages; those of other transports are hidden."""
+
+    def __init__(self, server: str, theme: Theme) -> None:
+        self._entry_fields = {field.member: field for field in FIELDS}
+        super().__init__(theme, {field.member: form_field(field, server) for field in FIELDS})
+        self.layout().setContentsMargins(0, 0, SPACE_2, 0)  # type: ignore[union-attr]
+
+    def content_of(self, value: JSONObject, name: str) -> JSON:
+        return content_of(value, self._entry_fields[name])
+
+    def with_content(self, value: JSONObject, name: str, content: Draft) -> JSONObject:
+        return with_content(value, self._entry_fields[name], content)  # type: ignore[arg-type]
 
 
 class ServerForm(QWidget):
@@ -79,13 +93,19 @@ class ServerForm(QWidget):
         style_list(self.pages, theme)
         self._stack = QStackedWidget()
         self.text = JsonTextView(FormStyle.of(theme), "Server")
-        self.editors: dict[str, EntryEditor] = {}
-        self._json_only: dict[str, MutedLabel] = {}
+        self.fields = EntryForm(server, theme)
+        self._scroll = QScrollArea()
+        self._scroll.setFrameShape(QFrame.Shape.NoFrame)
+        self._scroll.setWidgetResizable(True)
+        self._scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
+        self._scroll.setWidget(self.fields)
+        self._stack.addWidget(self._scroll)
+        self._stack.addWidget(self.text)
         hbox(self, self.pages, (self._stack, 1), gap=SPACE_3)
-        self._make_pages()
         self._show_draft()
         self.transport_switch.chosen.connect(self._on_transport_chosen)
         self.pages.currentRowChanged.connect(self._on_page)
+        self.fields.value_changed.connect(self._on_changed)
         self.text.text_changed.connect(self._on_text)
 
     def read(self, name: str) -> Entry:
@@ -124,7 +144,7 @@ class ServerForm(QWidget):
         field = field_at(position, self._transport)
         if field is not None and not self.is_json_shown:
             self.show_page(field.page)
-            self.editors[field.member].setFocus()
+            self.fields.editor(field.member, PlainEditor).set_focus()
 
     @property
     def is_json_shown(self) -> bool:
@@ -135,7 +155,8 @@ class ServerForm(QWidget):
         return transport_of(self.draft)
 
     def _name_value_editors(self) -> list[NameValueEditor]:
-        return [editor for editor in self.editors.values() if isinstance(editor, NameValueEditor)]
+        shown = (name for name in ("env", "headers") if self.fields.is_shown(name))
+        return [self.fields.editor(name, NameValueEditor) for name in shown]
 
     def _read_text(self) -> None:
         try:
@@ -144,51 +165,22 @@ class ServerForm(QWidget):
             self.show_page(JSON_PAGE)
             raise ConfigError("Invalid JSON.", str(exc)) from exc
 
-    def _make_pages(self) -> None:
-        """Create the pages of the transport; the text box is reused."""
-        row = self.pages.currentRow()
-        current = self.pages.item(row).text() if row >= 0 else ""
-        self.text.setParent(None)
-        self.editors.clear()
-        self._json_only.clear()
-        with QSignalBlocker(self.pages):
-            self.pages.clear()
-            while (page := self._stack.widget(0)) is not None:
-                discard(page)
-            for title in pages_of(self._transport):
-                self.pages.addItem(QListWidgetItem(title))
-                self._stack.addWidget(self._make_page(title))
-            self.pages.addItem(QListWidgetItem(JSON_PAGE))
-            self._stack.addWidget(self.text)
-        self.show_page(current)
-        self._stack.setCurrentIndex(self.pages.currentRow())
+    def _show_pages(self) -> None:
+        """List the pages of the transport, keeping the current one if it has it."""
+        before = [self.pages.item(row).text() for row in range(self.pages.count())]
+        titles = [*pages_of(self._transport), JSON_PAGE]
+        if titles != before:
+            current = before[self.pages.currentRow()] if before else ""
+            with QSignalBlocker(self.pages):
+                self.pages.clear()
+                self.pages.addItems(titles)
+                self.show_page(current)
+            self._show_current_page()
 
-    def _make_page(self, title: str) -> QWidget:
-        inside = QWidget()
-        fields = (self._make_field(field) for field in fields_of(self._transport) if field.page == title)
-        vbox(inside, *fields, STRETCH, gap=SPACE_4, margin=(0, 0, SPACE_2, 0))
-        scroll = QScrollArea()
-        scroll.setFrameShape(QFrame.Shape.NoFrame)
-        scroll.setWidgetResizable(True)
-        scroll.setHorizontalScrollBarPolicy(Qt.ScrollBarPolicy.ScrollBarAlwaysOff)
-        scroll.setWidget(inside)
-        return scroll
-
-    def _make_field(self, field: EntryField) -> QVBoxLayout:
-        is_named = field.kind == "named"
-        editor = (
-            NameValueEditor(field, self._server, self._theme) if is_named else make_editor(field, self._theme)
-        )
-        self.editors[field.member] = editor
-        json_only = MutedLabel(
-            self._theme, "Contains values that can only be edited on the JSON page.", wrap=True
-        )
-        json_only.hide()
-        self._json_only[field.member] = json_only
-        editor.changed.connect(lambda: self._on_changed(field))
-        label = None if field.kind in ("switch", "environment") else PlainLabel(self._theme, field.label)
-        description = MutedLabel(self._theme, field.description, wrap=True)
-        return vbox(None, label, editor, json_only, description, gap=SPACE_1)
+    def _show_current_page(self) -> None:
+        self.fields.show_page(self.pages.currentItem().text())
+        self._scroll.verticalScrollBar().setValue(0)
+        self._stack.setCurrentWidget(self.text if self.is_json_shown else self._scroll)
 
     def _show_draft(self) -> None:
         self._show_fields()
@@ -201,20 +193,12 @@ class ServerForm(QWidget):
     def _show_fields(self) -> None:
         self._are_fields_outdated = False
         self.transport_switch.choose(_SWITCH_LABELS.index(_COMMAND if self._transport == "stdio" else _URL))
-        for field in fields_of(self._transport):
-            editor = self.editors[field.member]
-            with QSignalBlocker(editor):
-                can_show = editor.show_content(content_of(self.draft, field))
-            editor.setVisible(can_show)
-            self._json_only[field.member].setVisible(not can_show)
+        self.fields.set_value(self.draft)
+        self._show_pages()
 
-    def _on_changed(self, field: EntryField) -> None:
-        transport = self._transport
-        self.draft = with_content(self.draft, field, self.editors[field.member].content())
-        if self._transport != transport:  # the URL became a WebSocket URL, or stopped being one
-            self._make_pages()
-            self._show_fields()
-            self.editors[field.member].setFocus()
+    def _on_changed(self) -> None:
+        self.draft = self.fields.value()
+        self._show_pages()  # the URL may have become a WebSocket URL, or stopped being one
         self._show_text()
         self.edited.emit()
 
@@ -229,15 +213,12 @@ class ServerForm(QWidget):
         self._is_text_invalid = False
         self._are_fields_outdated = True  # two hundred rows would be rebuilt on each key press
         if self._transport != transport:
-            self._make_pages()
-            self.show_page(JSON_PAGE)
-            self.text.box.setFocus()
-            self._update_fields()
+            self._show_fields()
         self.edited.emit()
 
     def _on_page(self, row: int) -> None:
         self._update_fields()
-        self._stack.setCurrentIndex(row)
+        self._show_current_page()
 
     def _update_fields(self) -> None:
         """Update the fields from the edited text."""
@@ -254,6 +235,5 @@ class ServerForm(QWidget):
         first: JSONObject = {"command": ""} if chosen == _COMMAND else {"url": ""}
         self.draft = {**first, **restored, **rest}
         self._other_settings = removed
-        self._make_pages()
         self._show_draft()
         self.edited.emit()

@@ -11,7 +11,7 @@ from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
 
 from inspector.base.errors import UserError
-from inspector.base.json.values import JSONObject
+from inspector.base.json.values import JSONObject, member_of, with_member, without_member
 from inspector.config.secrets.records import make_name
 from inspector.config.servers.entries import (
     IdentityProvider,
@@ -23,13 +23,13 @@ from inspector.config.servers.entries import (
 from inspector.config.servers.entry_secrets import LOGIN
 from inspector.oauth.login.steps import LoginGrant
 from inspector.qt.forms.schema.plain_editors import Hint, PlainSecret, choice_field
-from inspector.qt.forms.schema.plain_form import PlainForm, member_of, with_member
+from inspector.qt.forms.schema.plain_form import PlainForm
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import SecretText
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import Heading
-from inspector.schema.fields import ABSENT, Field, TextField
+from inspector.schema.fields import Field, TextField
 
 CODE, CLIENT, ENTERPRISE, WORKLOAD = LoginGrant
 GRANTS = {
@@ -177,9 +177,10 @@ class GrantForm(QWidget):
         # Values of the previous grant type are discarded.
         before = self._before if value.get("grant") == self._before.get("grant") else {}
         for name, (_, hint) in FIELDS.items():
-            content = member_of(value, name, ABSENT)
+            content = member_of(value, name, None)
             if not self.form.is_shown(name):
-                value = with_member(value, name, member_of(before, name, ABSENT))
+                saved = member_of(before, name, None)
+                value = with_member(value, name, saved) if saved else without_member(value, name)
             elif hint.editor is not None and isinstance(content, str):
                 ref = make_name(LOGIN, self._server, field_name(name))
                 value, secrets[ref] = with_member(value, name, {"ref": ref}), content
