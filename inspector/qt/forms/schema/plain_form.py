@@ -186,6 +186,7 @@ class PlainRow(QWidget):
         super().__init__()
         self._theme = theme
         self._editor = editor
+        self._last = editor.widget  # in the row
         self._help: MutedLabel | None = None
         self._json_only: MutedLabel | None = None
         self._line = hbox(None, (editor.widget, 1 if editor.is_wide else 0))
@@ -213,6 +214,8 @@ class PlainRow(QWidget):
         """Add a widget; unless `at_end`, before the free space beside narrow controls."""
         has_space = not self._editor.is_wide and not at_end
         self._line.insertWidget(self._line.count() - has_space, widget, stretch)
+        QWidget.setTabOrder(self._last, widget)
+        self._last = widget
         if stretch and not self._editor.is_wide:
             self._line.setStretch(self._line.count() - 1, 0)
 
