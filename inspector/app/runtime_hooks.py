@@ -4,7 +4,7 @@ Python's collector runs wherever the next allocation happens: inside a paint eve
 thread. It may free a Qt object there, which crashes the process. So automatic collection is disabled, and
 a timer collects on the GUI thread. What survives a full collection is frozen, because scanning it
 again takes a tenth of a second with 10,000 tools listed; a complete collection runs when the window is
-inactive. After both, memory that is free but scattered over the heap is returned to the system.
+inactive. Memory that is free but scattered over the heap is returned to the system now and then.
 
 Crash reports: uncaught errors are written to a temporary file that can be sent to others, so secrets and
 credentials in use are masked in it. Imports for that are deferred until there is something to report.
@@ -33,10 +33,11 @@ _CHECK_MS = 500
 # of the one below it.
 _MAX_ALLOCATIONS = 5_000
 _MAX_COLLECTIONS = 10
+_TRIM_MS = 20_000
 
 
 class GarbageCollector(QObject):
-    """Runs the garbage collector from a timer for as long as it lives."""
+    """Runs the garbage collector, and trims the heap, from timers for as long as it lives."""
 
     def __init__(self, parent: QObject) -> None:
         super().__init__(parent)
@@ -44,6 +45,10 @@ class GarbageCollector(QObject):
         self._timer = QTimer(self, interval=_CHECK_MS)
         self._timer.timeout.connect(self.collect)
         self._timer.start()
+        self._has_collected = False  # since the heap was trimmed
+        self._trim_timer = QTimer(self, interval=_TRIM_MS)
+        self._trim_timer.timeout.connect(self.trim)
+        self._trim_timer.start()
         app = QGuiApplication.instance()
         if isinstance(app, QGuiApplication):
             app.applicationStateChanged.connect(self._on_state_changed)
@@ -54,11 +59,19 @@ class GarbageCollector(QObject):
         if old > _MAX_COLLECTIONS:
             gc.collect()
             gc.freeze()
-            trim_heap()
         elif middle > _MAX_COLLECTIONS:
             gc.collect(1)
         elif young > _MAX_ALLOCATIONS:
             gc.collect(0)
+        else:
+            return
+        self._has_collected = True
+
+    def trim(self) -> None:
+        """Trim the heap unless nothing has happened since the last time."""
+        if self._has_collected:
+            self._has_collected = False
+            trim_heap()
 
     def collect_all(self) -> None:
         """Run a full collection that includes frozen objects."""
@@ -73,7 +86,7 @@ class GarbageCollector(QObject):
 
 
 def trim_heap() -> None:
-    """Return free heap memory to the system, in some 10 ms.
+    """Return free heap memory to the system: 3 ms for 10 MB.
 
     glibc returns only what is free at the end of the heap, so that each large message, theme or closed
     window leaves a larger process behind.

@@ -70,6 +70,17 @@ def test_freed_memory_returns_to_the_system_although_the_heap_is_fragmented(owne
     kept = blocks[::16]
     full = process.memory_info().rss
     del blocks
-    collector.collect_all()
+    knots = [_Knot() for _ in range(6_000)]
+    collector.collect()
+    collector.trim()
     assert full - process.memory_info().rss > 50_000_000
-    assert len(kept) == 250
+    assert (len(kept), len(knots)) == (250, 6_000)
+
+
+def test_the_heap_of_an_idle_window_is_not_trimmed(owner: QObject, monkeypatch: pytest.MonkeyPatch) -> None:
+    collector, trims = GarbageCollector(owner), list[None]()
+    monkeypatch.setattr("inspector.app.runtime_hooks.trim_heap", lambda: trims.append(None))
+    gc.collect()
+    collector.collect()
+    collector.trim()
+    assert trims == []
