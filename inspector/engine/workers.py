@@ -37,6 +37,7 @@ class Worker:
         self._process: asyncio.subprocess.Process | None = None
         self._starting: asyncio.Future[asyncio.subprocess.Process] | None = None
         self._lock = asyncio.Lock()
+        self._ending = asyncio.Lock()
         self._is_closed = False
 
     @property
@@ -72,24 +73,26 @@ class Worker:
         await self._end()
 
     async def _end(self) -> None:
+        """End the process, if any. Returns when it has ended, also if another task is ending it."""
         await shielded(self._kill())
 
     async def _kill(self) -> None:
-        starting, self._starting = self._starting, None
-        if starting is not None:
-            with contextlib.suppress(OSError):  # raised where it was started
-                self._process = await starting
-        process, self._process = self._process, None
-        if process is None:
-            return
-        with contextlib.suppress(ProcessLookupError):
-            process.kill()
-        await process.wait()
-        # asyncio releases the process only when its pipes are closed, and would complain if the loop were
-        # closed before. If another task is already reading, leave it to that one.
-        assert process.stdout is not None
-        with contextlib.suppress(RuntimeError):
-            await process.stdout.read()
+        async with self._ending:
+            starting, self._starting = self._starting, None
+            if starting is not None:
+                with contextlib.suppress(OSError):  # raised where it was started
+                    self._process = await starting
+            process, self._process = self._process, None
+            if process is None:
+                return
+            with contextlib.suppress(ProcessLookupError):
+                process.kill()
+            await process.wait()
+            # asyncio releases the process only when its pipes are closed, and would complain if the loop were
+            # closed before. If another task is already reading, leave it to that one.
+            assert process.stdout is not None
+            with contextlib.suppress(RuntimeError):
+                await process.stdout.read()
 
     async def _request(self, function: str, data: bytes) -> object:
         process = await self._require_process()

@@ -88,7 +88,7 @@ def test_enter_opens_an_item_at_its_server(lens: Lens) -> None:
     panel = opened(lens, 3)
     panel.list.setFocus()
     QTest.keyClick(panel.list, Qt.Key.Key_End)
-    assert "mcp__two__sub" in visible_text(panel.detail)
+    lens.until(lambda: "mcp__two__sub" in visible_text(panel.detail))  # Qt shows new labels later
     QTest.keyClick(panel.list, Qt.Key.Key_Return)
     lens.until(lambda: lens.workspace.view.name == "two")
     lens.until(lambda: lens.tools.call_view.tool is not None and lens.tools.call_view.tool.name == "sub")

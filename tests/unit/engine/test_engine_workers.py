@@ -109,3 +109,19 @@ async def test_close_waits_for_a_process_that_is_being_started(worker: Worker, t
     assert set(psutil.Process().children()) == before
     with pytest.raises(UserError, match="closing"):
         await running
+
+
+@pytest.mark.parametrize("turns", range(1, 4))
+async def test_close_waits_for_a_process_that_a_cancelled_call_is_ending(worker: Worker, turns: int) -> None:
+    slow = random.Random(1).randbytes(8 * 2**20)
+    before = set(psutil.Process().children())
+    await worker.run(len, BIG)
+    running = asyncio.create_task(worker.run(lzma.compress, slow))
+    await asyncio.sleep(0)
+    running.cancel()
+    for _ in range(turns):
+        await asyncio.sleep(0)
+    await worker.close()
+    assert set(psutil.Process().children()) == before
+    with pytest.raises(asyncio.CancelledError):
+        await running
