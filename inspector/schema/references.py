@@ -70,7 +70,7 @@ class Document:
 
     def _named(self, location: str, fragment: str, resource: JSON) -> JSON:
         if not fragment or fragment.startswith("/"):
-            return _resolve_pointer(fragment, resource)
+            return resolve_pointer(fragment, resource)
         return self._names[f"{'' if location == self._base else location}#{fragment}"]
 
     @cached_property
@@ -108,8 +108,8 @@ def _reversed(part: JSONObject) -> list[tuple[str, JSON]]:
     return list(part.items())[::-1]
 
 
-def _resolve_pointer(pointer: str, root: JSON) -> JSON:
-    """Resolve a JSON pointer (RFC 6901)."""
+def resolve_pointer(pointer: str, root: JSON) -> JSON:
+    """Resolve a JSON pointer (RFC 6901). Raises LookupError."""
     location = root
     for part in pointer.split("/")[1:]:
         name = part.replace("~1", "/").replace("~0", "~")

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+from PySide6.QtCore import Qt
+from PySide6.QtTest import QTest
+
 from inspector.base.json.values import JSONObject
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.panels.tools.panel import ToolsPanel
-from tests.qt.lens_driver import Lens, scripted
+from tests.qt.lens_driver import TIMEOUT, Lens, scripted
 from tests.qt.tools.test_tools_call import field, type_into
 
 _COUNT = 12
@@ -73,3 +76,58 @@ def test_json_text_keeps_its_layout_behind_the_form(lens: Lens) -> None:
     assert not returned.is_json_shown()
     returned.show_json()
     assert returned.json_view.text() == '{"depth":    1.0}'
+
+
+_CODES: JSONObject = {
+    "type": "object",
+    "properties": {"code": {"type": "string", "pattern": "^[A-Z]{2}$"}},
+    "minProperties": 1,
+}
+
+
+def _codes(lens: Lens) -> ToolsPanel:
+    panel = lens.connect(scripted(tools=[{"name": "codes", "inputSchema": _CODES}]))
+    lens.window.show_tab("tools")
+    lens.window.activateWindow()
+    return panel
+
+
+def _submit(panel: ToolsPanel, text: str) -> None:
+    """Type a text and press Ctrl+Return at once, before the validation of the text has begun."""
+    type_into(field(panel, "code"), text)
+    QTest.keyClick(field(panel, "code"), Qt.Key.Key_Return, Qt.KeyboardModifier.ControlModifier)
+
+
+def test_corrected_value_is_sent_although_its_validation_has_not_begun(lens: Lens) -> None:
+    panel = _codes(lens)
+    type_into(field(panel, "code"), "abc")
+    lens.until(panel.call_view.arguments.all_errors)
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
+        _submit(panel, "AB")
+    assert [call["arguments"] for call in lens.sent("tools/call")] == [{"code": "AB"}]
+
+
+def test_invalid_value_is_not_sent_although_its_validation_has_not_begun(lens: Lens) -> None:
+    panel = _codes(lens)
+    type_into(field(panel, "code"), "AB")
+    _submit(panel, "zzz")
+    lens.until(panel.call_view.arguments.all_errors)
+    lens.until(lambda: not panel.call_view.is_running)
+    assert lens.sent("tools/call") == []
+    assert "[A-Z]{2}" in panel.call_view.arguments.form.rows()[0].error_text()
+
+
+def test_untouched_arguments_are_validated_before_a_call(lens: Lens) -> None:
+    panel = _codes(lens)
+    lens.do("tool.call")
+    lens.until(panel.call_view.arguments.all_errors)
+    lens.until(lambda: not panel.call_view.is_running)
+    assert lens.sent("tools/call") == []
+
+
+def test_edit_after_a_call_was_requested_does_not_change_what_is_sent(lens: Lens) -> None:
+    panel = _codes(lens)
+    with lens.bot.waitSignal(panel.call_view.result.shown, timeout=TIMEOUT):
+        _submit(panel, "AB")
+        type_into(field(panel, "code"), "zzz")
+    assert [call["arguments"] for call in lens.sent("tools/call")] == [{"code": "AB"}]

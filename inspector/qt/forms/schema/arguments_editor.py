@@ -1,7 +1,7 @@
 """Arguments editor: the schema form and JSON text as two views of one value, and validation.
 
-Switching views is lossless. Full validation against the schema runs 250 ms after the last change, in a
-worker process with a time limit: the schema comes from the server.
+Switching views is lossless. Full validation against the schema runs 250 ms after the last change and before
+a value is sent, in a worker process with a time limit: the schema comes from the server.
 """
 
 from __future__ import annotations
@@ -30,8 +30,17 @@ from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, set_label_
 from inspector.schema.builder import build_form
 from inspector.schema.check import MISSING, check
 from inspector.schema.fields import ObjectField
+from inspector.schema.references import resolve_pointer
 from inspector.schema.validation import ValidationResult, pack, validate_packed
-from inspector.schema.values import FieldError, FormError, Resolve, ResolvedDraft, resolve_draft
+from inspector.schema.values import (
+    ABSENT,
+    Draft,
+    FieldError,
+    FormError,
+    Resolve,
+    ResolvedDraft,
+    resolve_draft,
+)
 
 NEXT_ERROR_KEY = "F8"
 VALIDATION_DELAY_MS = 250
@@ -133,11 +142,34 @@ class ArgumentsEditor(QWidget):
         arguments, but not invalid JSON.
         """
         value = self._current()
+        if not self._validation.is_current:
+            self._verdict = ValidationResult()  # of an earlier value
         errors = [] if force else self.all_errors()
         if not errors:
             return value
         self._reveal()
         raise FormError(errors)
+
+    def submit(self, decide: Callable[[tuple[FieldError, ...]], None]) -> JSONObject:
+        """Return the arguments to send, and call `decide` with their errors once they are validated.
+
+        Later edits do not change the result. Raises FormError if an error is known now. Errors are shown in
+        either case.
+        """
+        value = self.arguments()
+        if self._validation.is_current:
+            decide(())
+            return value
+        resolved = resolve_draft(value, self._resolve)
+
+        def on_verdict(verdict: ValidationResult) -> None:
+            errors = tuple(resolved.errors(verdict.errors))
+            if errors and shiboken6.isValid(self):
+                self._reveal()
+            decide(errors)
+
+        self._validation.validate_now(on_verdict)
+        return value
 
     def set_arguments(self, arguments: JSONObject) -> None:
         """Show arguments in the current view."""
@@ -340,8 +372,22 @@ class ArgumentsEditor(QWidget):
         self._example_filler.cancel()  # the user's edit takes precedence
         self.bar.show_message("")
         self._current_error = -1
+        self._drop_outdated_errors()
         self._validation.value_changed()
         self.value_changed.emit()
+
+    def _drop_outdated_errors(self) -> None:
+        """Drop the validation errors of changed values; the others stay visible until the next result."""
+        errors, before = self._verdict.errors, self._resolved.draft
+        if not errors:
+            return
+        try:
+            after = resolve_draft(self.form.value(), self._resolve).draft
+            kept = [error for error in errors if _part(before, error.pointer) == _part(after, error.pointer)]
+        except FormError:
+            kept = []
+        self._verdict = ValidationResult(() if self.is_json_shown() else tuple(kept))
+        self.form.set_validation_errors(self._verdict.errors)
 
     def _connect(self) -> None:
         self.bar.view_chosen.connect(self._on_view_chosen)
@@ -358,6 +404,13 @@ class ArgumentsEditor(QWidget):
 
     def _lay_out(self) -> None:
         vbox(self, self.bar, (self._views, 1), gap=0)
+
+
+def _part(value: Draft, pointer: str) -> Draft:
+    try:
+        return resolve_pointer(pointer, value)  # type: ignore[arg-type]  # a resolved value is JSON
+    except LookupError:
+        return ABSENT
 
 
 def _scroll_area() -> QScrollArea:
@@ -445,14 +498,20 @@ class DelayedValidation(QObject):
         super().__init__(parent)
         self._schema: JSON = True
         self._sequence_number = 0
+        self._is_checked = False
         self._validate: Validate | None = None
         self._value: Callable[[], JSONObject | None] = lambda: None
         self._delay = QTimer(self, singleShot=True, interval=VALIDATION_DELAY_MS)
-        self._delay.timeout.connect(self._validate_now)
+        self._delay.timeout.connect(self.validate_now)
+
+    @property
+    def is_current(self) -> bool:
+        """True if the result for the current value is known, or if there is no validator."""
+        return self._is_checked or self._validate is None
 
     def set_schema(self, schema: JSON) -> None:
         self._schema = schema
-        self._sequence_number += 1
+        self._invalidate()
         self._delay.stop()
 
     def set_validate(self, validate: Validate | None, value: Callable[[], JSONObject | None]) -> None:
@@ -461,20 +520,34 @@ class DelayedValidation(QObject):
 
     def value_changed(self) -> None:
         """Invalidate pending results and validate again soon."""
-        self._sequence_number += 1
+        self._invalidate()
         if self._validate is not None:
             self._delay.start()
 
-    def _validate_now(self) -> None:
+    def validate_now(self, then: Callable[[ValidationResult], None] | None = None) -> None:
+        """Validate the current value; `then` gets the result even if the value changes meanwhile."""
+        self._delay.stop()
         value = self._value()
         if value is None or self._validate is None:
             return
-        self._sequence_number += 1
-        self._validate(self._schema, value, partial(self._on_validated, self._sequence_number))
+        self._invalidate()
+        self._validate(self._schema, value, partial(self._on_validated, self._sequence_number, then))
 
-    def _on_validated(self, sequence_number: int, verdict: ValidationResult) -> None:
+    def _invalidate(self) -> None:
+        self._sequence_number += 1
+        self._is_checked = False
+
+    def _on_validated(
+        self,
+        sequence_number: int,
+        then: Callable[[ValidationResult], None] | None,
+        verdict: ValidationResult,
+    ) -> None:
         if shiboken6.isValid(self) and sequence_number == self._sequence_number:
+            self._is_checked = True
             self.checked.emit(verdict)
+        if then is not None:
+            then(verdict)
 
 
 class SchemaValidator:

@@ -7,6 +7,7 @@ sent to the server.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import partial
 
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtWidgets import QWidget
@@ -34,7 +35,7 @@ from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.key_value_list import Fact, KeyValueList
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.qt.widgets.text.long_text import LongText, UrlLabel
-from inspector.schema.values import FormError, prefilled
+from inspector.schema.values import FieldError, FormError, prefilled
 
 DECLINE_TIP = "Tell the server that you declined"
 CANCEL_TIP = "Tell the server that you dismissed the request without deciding"
@@ -91,11 +92,19 @@ class FormSection(Section):
         try:
             content = self.editor.arguments()
         except FormError as exc:
-            self._show_error(len(exc.errors), exc)
+            self._show_error(exc)
             return
         errors = reply_problems(self._request, form_reply(content), self._inbox_request.revision)
         if errors:
             self.bar.alert.show_message("reply", " ".join(errors), actions=[self.anyway_action])
+        else:
+            self.editor.submit(partial(self._send_valid, content))
+
+    def _send_valid(self, content: JSONObject, errors: tuple[FieldError, ...]) -> None:
+        if not self.needs_reply:
+            return  # there was another reply while the form was validated
+        if errors:
+            self._show_error(FormError(errors))
         else:
             self._send(content)
 
@@ -114,13 +123,13 @@ class FormSection(Section):
             self.editor.set_focus()
         return bool(self._request.properties)
 
-    def _show_error(self, count: int, error: FormError) -> None:
+    def _show_error(self, error: FormError) -> None:
         try:
             self.editor.arguments(force=True)
         except FormError:
             self.bar.alert.show_message("reply", f"Can't send: {error}", "Correct it first.")
             return
-        text = f"{plural(count, 'error')}: {error}"
+        text = f"{plural(len(error.errors), 'error')}: {error}"
         self.bar.alert.show_message("reply", text, actions=[self.anyway_action])
 
     def _accept_anyway(self) -> None:

@@ -7,6 +7,7 @@ Rate and remaining time are estimated from progress notifications.
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 import time
 from collections import deque
@@ -36,10 +37,12 @@ from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import MutedLabel
+from inspector.schema.values import FieldError, FormError
 
 _MAX_CACHED = 100  # outcomes of other tools
 _TOPIC = "consent"
 Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
+ArgumentsCheck: TypeAlias = "asyncio.Future[tuple[FieldError, ...]]"
 FetchVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
 
 
@@ -76,6 +79,7 @@ class CallRunner(QObject):
         self._task: asyncio.Task[None] | None = None
         self._running: Tool | None = None
         self._task_id = ""  # of the task that the call became
+        self._check: ArgumentsCheck | None = None  # of the arguments of the running call
         progress.run_in_background.triggered.connect(self.run_in_background)
         self._generation = 0
 
@@ -108,15 +112,15 @@ class CallRunner(QObject):
         else:
             self._result.show_nothing(has_arguments=tool is None or takes_arguments(tool))
 
-    def call(self, tool: Tool, call: ToolCall) -> None:
-        """Call a tool; one with destructiveHint needs confirmation once."""
-        self._start_after_consent(tool, call, self._call)
+    def call(self, tool: Tool, call: ToolCall, check: ArgumentsCheck) -> None:
+        """Call a tool once `check` has found no errors; one with destructiveHint needs confirmation once."""
+        self._start_after_consent(tool, call, check, self._call)
 
-    def repeat(self, tool: Tool, call: ToolCall, plan: RepeatPlan) -> None:
-        self._start_after_consent(tool, call, partial(self._repeat, plan))
+    def repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall, check: ArgumentsCheck) -> None:
+        self._start_after_consent(tool, call, check, partial(self._repeat, plan))
 
-    def poll(self, tool: Tool, call: ToolCall, plan: PollPlan) -> None:
-        self._start_after_consent(tool, call, partial(self._poll, plan))
+    def poll(self, plan: PollPlan, tool: Tool, call: ToolCall, check: ArgumentsCheck) -> None:
+        self._start_after_consent(tool, call, check, partial(self._poll, plan))
 
     def cancel(self) -> None:
         """Cancel whatever is running."""
@@ -131,12 +135,13 @@ class CallRunner(QObject):
             work = self._bridge.ask(lambda engine: engine.tasks.detach(self._server, id))
             self._bridge.start("stop waiting for a task", work, self)
 
-    def _start_after_consent(self, tool: Tool, call: ToolCall, work: Work) -> None:
-        self._consent.request(tool, partial(self._start, tool, call, work))
+    def _start_after_consent(self, tool: Tool, call: ToolCall, check: ArgumentsCheck, work: Work) -> None:
+        self._consent.request(tool, partial(self._start, tool, call, check, work))
 
-    def _start(self, tool: Tool, call: ToolCall, work: Work) -> None:
+    def _start(self, tool: Tool, call: ToolCall, check: ArgumentsCheck, work: Work) -> None:
         if self.is_running:
             return
+        self._check = check
         self._generation += 1
         self._running = tool
         self._task = self._bridge.start(
@@ -148,12 +153,16 @@ class CallRunner(QObject):
 
     async def _run(self, tool: Tool, call: ToolCall, work: Work, generation: int) -> None:
         try:
-            with reported(self._alert, "sending"):  # an error: nothing was sent
+            # A UserError: nothing was sent. A FormError: neither, and the editor shows it.
+            with reported(self._alert, "sending"), contextlib.suppress(FormError):
                 await work(tool, call)
         finally:
             self._finish(generation)
 
-    async def _with_variables(self, call: ToolCall) -> ToolCall:
+    async def _ready(self, call: ToolCall) -> ToolCall:
+        """Add the variables. Raises FormError for invalid arguments."""
+        if self._check is not None and (errors := await self._check):
+            raise FormError(errors)
         return replace(call, variables=await self._variables(call.tool))
 
     def _finish(self, generation: int) -> None:
@@ -177,7 +186,7 @@ class CallRunner(QObject):
                 self._progress.show_task(task)
 
         try:
-            ready = await self._with_variables(call)
+            ready = await self._ready(call)
             outcome = await self._bridge.ask(
                 lambda engine: engine.tool_caller.call_for_user(self._server, ready, on_progress, on_task)
             )
@@ -202,7 +211,7 @@ class CallRunner(QObject):
                 self._progress.show_count(report.done, report.wanted)
 
         try:
-            ready = await self._with_variables(call)
+            ready = await self._ready(call)
             report = await self._bridge.ask(
                 lambda engine: engine.tool_caller.repeat(self._server, ready, plan, on_report)
             )
@@ -225,7 +234,7 @@ class CallRunner(QObject):
             self._bridge.start(f"show {tool.name}", self._show_observation(tool, observation), self)
 
         try:
-            ready = await self._with_variables(call)
+            ready = await self._ready(call)
             reason = await self._bridge.ask(
                 lambda engine: engine.tool_caller.poll_tool(self._server, ready, plan, on_observation)
             )

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -32,7 +33,7 @@ from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.models.feature_list import Item, ToolsModel, finding_notes
 from inspector.qt.panels.tools.arguments import ToolArguments, VariablesBar
 from inspector.qt.panels.tools.call_options import CallDrawer
-from inspector.qt.panels.tools.call_runner import CallRunner, ProgressStrip
+from inspector.qt.panels.tools.call_runner import ArgumentsCheck, CallRunner, ProgressStrip
 from inspector.qt.panels.tools.header import PendingRequestStrip, ToolHeader
 from inspector.qt.panels.tools.saved_calls import CallPickers, CallSaver
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
@@ -293,29 +294,35 @@ class CallView(QWidget):
 
     def repeat(self, plan: RepeatPlan) -> None:
         """Call the tool many times."""
-        self._start(lambda tool, call: self.runner.repeat(tool, call, plan))
+        self._start(partial(self.runner.repeat, plan))
 
     def poll(self, plan: PollPlan) -> None:
         """Call the tool at an interval and show what changes."""
-        self._start(lambda tool, call: self.runner.poll(tool, call, plan))
+        self._start(partial(self.runner.poll, plan))
 
     def cancel(self) -> None:
         self.runner.cancel()
 
-    def _start(self, start: Callable[[Tool, ToolCall], None], *, force: bool = False) -> None:
+    def _start(self, start: Callable[[Tool, ToolCall, ArgumentsCheck], None], *, force: bool = False) -> None:
         tool = self._tool
         if tool is None or not self.can_call:
             return
         self.alert.close_all()
+        check: ArgumentsCheck = asyncio.get_running_loop().create_future()
         try:
-            call = self._composed_call(tool, self.arguments.arguments(force=force))
+            if force:
+                arguments = self.arguments.arguments(force=True)
+                check.set_result(())
+            else:
+                arguments = self.arguments.submit(check.set_result)
+            call = self._composed_call(tool, arguments)
         except FormError:
             return
         except UserError as exc:
             self.drawer.open(self.drawer.options)
             self.alert.show_message("options", exc.summary, exc.next_step)
             return
-        start(tool, call)
+        start(tool, call, check)
 
     def _composed_call(self, tool: Tool, arguments: JSONObject) -> ToolCall:
         """Return the call as composed. Raises UserError for invalid options."""
