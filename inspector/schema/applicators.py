@@ -8,6 +8,7 @@ types), this builds the variants, their titles, and finds the member that distin
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from inspector.base.json.text import write_line
@@ -16,7 +17,7 @@ from inspector.schema import keywords
 from inspector.schema.drafts import ABSENT, MAX_STEPS, is_of_type, satisfies, unwrapped
 from inspector.schema.fields import Condition, Field, Variant
 from inspector.schema.flatten import Alternatives, Conditional, Flat, flatten
-from inspector.schema.references import REFERENCES, Document
+from inspector.schema.references import CURRENT, REFERENCES, Document
 
 MAX_CONDITIONS = 50
 MAX_VARIANTS = 200
@@ -41,8 +42,10 @@ def conditions_of(conditionals: list[Conditional], document: Document) -> tuple[
     """Return the conditions to evaluate for a draft, in schema order."""
     found = []
     for one in conditionals[:MAX_CONDITIONS]:
-        if one.key:
-            found.append(Condition(f"{shorten(one.key, 40)} is set", partial(_has, one.key)))
+        if one.key is not None:
+            found.append(
+                Condition(f"{shorten(one.key, 40) or write_line('')} is set", partial(_has, one.key))
+            )
         else:
             found.append(Condition(_condition_text(one.test), partial(_satisfies, one.test, document)))
     return tuple(found)
@@ -59,7 +62,7 @@ def _has(key: str, draft: Mapping[str, object]) -> bool:
     return unwrapped(draft.get(key, ABSENT)) is not ABSENT
 
 
-def _satisfies(test: JSON, document: Document, draft: Mapping[str, object]) -> bool:
+def _satisfies(test: JSON, document: Document, draft: Mapping[str, object]) -> bool | None:
     return satisfies(test, draft, document)
 
 
@@ -123,10 +126,19 @@ def branch_variants(
     return tuple(variants), discriminator
 
 
-def variant_titles(branches: Sequence[JSON], document: Document) -> list[str]:
-    """Return a title for each branch of a union, as the form shows it."""
-    parts = [flatten(branch, document) for branch in branches]
-    return _titles(branches, parts, _discriminator(parts))
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The branches of a union: a title for each, the discriminator, and each branch's values of it."""
+
+    titles: list[str]
+    discriminator: str = ""
+    tags: Sequence[tuple[JSON, ...]] = ()
+
+    @staticmethod
+    def read(schemas: Sequence[JSON], document: Document) -> Branches:
+        parts = [flatten(schema, document) for schema in schemas]
+        name = _discriminator(parts)
+        return Branches(_titles(schemas, parts, name), name, [_tags(part, name) for part in parts])
 
 
 def is_about_presence(union: Alternatives) -> bool:
@@ -148,12 +160,15 @@ def presence_note(union: Alternatives) -> str:
 
 def _common_schemas(flat: Flat, union: Alternatives) -> list[JSON]:
     """Return what applies besides one union, as schemas."""
-    parts: list[JSON] = [_without_annotations(flat.schema)] if _without_annotations(flat.schema) else []
+    own = _without_annotations(flat.schema)
+    if union.keyword == "anyOf":  # a value may match several branches, which evaluate it together
+        own = {key: part for key, part in own.items() if not key.startswith("unevaluated")}
+    parts: list[JSON] = [own] if own.keys() - {CURRENT} else []
     parts += [{other.keyword: other.branches} for other in flat.unions if other is not union]
     for one in flat.conditionals:
         parts.append(
-            {"dependentSchemas": {one.key: one.then}}
-            if one.key
+            {CURRENT: True, "dependentSchemas": {one.key: one.then}}
+            if one.key is not None
             else {"if": one.test, "then": one.then, "else": one.otherwise}
         )
     return parts
@@ -166,7 +181,7 @@ def _without_annotations(schema: JSONObject) -> JSONObject:
 
 
 def _matches_branch(schema: JSON, document: Document, steps: int, draft: object) -> bool:
-    return satisfies(schema, draft, document, steps)
+    return satisfies(schema, draft, document, steps) is not False
 
 
 def _discriminator(parts: Sequence[Flat]) -> str:

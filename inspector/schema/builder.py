@@ -282,6 +282,7 @@ class Annotations(TypedDict):
     default: JSON | Absent
     examples: tuple[JSON, ...]
     nullable: bool
+    is_typed: bool
     deprecated: bool
     read_only: bool
     write_only: bool
@@ -291,12 +292,14 @@ class Annotations(TypedDict):
 def annotations_of(flat: Flat, notes: tuple[str, ...] = ()) -> Annotations:
     """Return a schema's annotations; nullable if a union or the list of types says so."""
     schema = flat.schema
+    types = keywords.types({"type": schema.get("type")})
     return Annotations(
         title=keywords.text(schema, "title", limit=200),
         description=keywords.text(schema, "description"),
         default=schema.get("default", ABSENT),
         examples=tuple(keywords.schemas(schema, "examples")[:_MAX_EXAMPLES]),
-        nullable=flat.nullable or "null" in keywords.types({"type": schema.get("type")}),
+        nullable=flat.nullable or "null" in types,
+        is_typed=bool(types),
         deprecated=schema.get("deprecated") is True,
         read_only=schema.get("readOnly") is True,
         write_only=schema.get("writeOnly") is True,

@@ -1,7 +1,8 @@
 """Immediate checks of a draft against its fields, with error messages by JSON pointer.
 
-Not a JSON Schema validator: formats and patterns are not checked here, because a pattern from a server
-may run forever and belongs in a worker with a time limit (`validation.py`).
+Not a JSON Schema validator: what it reports is invalid, but it does not find everything. Formats and
+patterns are not checked here, because a pattern from a server may run forever and belongs in a worker with a
+time limit (`validation.py`).
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from inspector.schema.drafts import (
     accepts_type,
     duplicate_keys,
     effective,
+    is_of_type,
     with_variant,
 )
 from inspector.schema.fields import (
@@ -37,81 +39,177 @@ from inspector.schema.fields import (
     UnionField,
 )
 from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple
-from inspector.schema.values import EMPTY_ITEM, REPEATED_KEY, FieldError, FormError, child, json_of
+from inspector.schema.values import (
+    EMPTY_ITEM,
+    REPEATED_KEY,
+    FieldError,
+    FormError,
+    child,
+    json_of,
+    readable,
+)
 
 MISSING = "is required but not set"
 MAX_LISTED_CHOICES = 6
 UNKNOWN_KEY = "is not allowed by the schema"
+MAX_TRIES = 500  # variants of unions, of which each may have unions inside
 
 
 def check(field: Field, draft: Draft, pointer: str = "") -> list[FieldError]:
     """Return all errors, in form order."""
-    return list(_errors(field, draft, pointer))
+    return list(_Check().errors(field, draft, pointer))
 
 
-def _errors(field: Field, draft: Draft, pointer: str) -> Iterator[FieldError]:
-    if isinstance(draft, Unreadable):
-        yield FieldError(pointer, draft.problem)
-    elif draft is ABSENT or isinstance(draft, InactiveDraft) or (draft is None and field.nullable):
-        return
-    elif isinstance(field, UnionField):
-        yield from _union_errors(field, draft, pointer)
-    elif isinstance(field, ObjectField) and field.union is not None:
-        yield from _errors(field.union, draft, pointer)
-    elif isinstance(field, ObjectField | MapField) and isinstance(draft, Pairs):
-        yield from (FieldError(child(pointer, key), REPEATED_KEY) for key in duplicate_keys(draft))
-        yield from _errors(field, dict(draft.rows), pointer)
-    elif isinstance(field, ObjectField) and isinstance(draft, dict):
-        yield from _object_errors(effective(field, draft), draft, pointer)
-    elif isinstance(field, MapField) and isinstance(draft, dict):
-        yield from _row_errors(field, draft.items(), pointer)
-        yield from _size_errors(field, len(_sent_keys(draft)), pointer)
-    elif isinstance(field, ListField | TupleField) and isinstance(draft, list):
-        yield from _list_errors(field, draft, pointer)
-    else:
-        yield from (FieldError(pointer, problem) for problem in _leaf_problems(field, draft))
+class _Check:
+    """One check, with a budget for the variants of unions that are tried."""
 
+    def __init__(self) -> None:
+        self._tries_left = MAX_TRIES
 
-def _union_errors(field: UnionField, draft: Draft, pointer: str) -> Iterator[FieldError]:
-    """Yield the errors of the variant that was with_variant, or of the closest one."""
-    chosen = with_variant(field, draft)
-    variant = field.variants[chosen.variant]
-    if chosen is draft or accepts_type(variant.field, draft):
-        yield from _errors(variant.field, chosen.draft, pointer)
-    else:
-        titles = ", ".join(variant.title for variant in field.variants[:MAX_LISTED_CHOICES])
-        yield FieldError(pointer, f"must be one of: {titles}; got {short_text(draft)}")
+    def errors(self, field: Field, draft: Draft, pointer: str) -> Iterator[FieldError]:
+        if isinstance(draft, Unreadable):
+            yield FieldError(pointer, draft.problem, is_entry=True)
+        elif draft is ABSENT or isinstance(draft, InactiveDraft) or (draft is None and field.nullable):
+            return
+        elif isinstance(field, UnionField):
+            yield from self._union_errors(field, draft, pointer)
+        elif isinstance(field, ObjectField) and field.union is not None:
+            yield from self.errors(field.union, draft, pointer)
+        elif isinstance(field, ObjectField | MapField) and isinstance(draft, Pairs):
+            for key in duplicate_keys(draft):
+                yield FieldError(child(pointer, key), REPEATED_KEY, is_entry=True)
+            yield from self.errors(field, dict(draft.rows), pointer)
+        elif isinstance(field, ObjectField) and isinstance(draft, dict):
+            yield from self._object_errors(effective(field, draft, only_certain=True), draft, pointer)
+        elif isinstance(field, MapField) and isinstance(draft, dict):
+            yield from self._row_errors(field, draft.items(), pointer)
+            yield from _size_errors(field, len(_sent_keys(draft)), pointer)
+        elif isinstance(field, ListField | TupleField) and isinstance(draft, list):
+            yield from self._list_errors(field, draft, pointer)
+        elif field.is_typed or is_of_type(draft, field.json_type):
+            yield from (FieldError(pointer, problem) for problem in _leaf_problems(field, draft))
 
-
-def _object_errors(field: ObjectField, draft: dict[str, Draft], pointer: str) -> Iterator[FieldError]:
-    for member in field.members:
-        location = child(pointer, member.name)
-        part = draft.get(member.name, ABSENT)
-        if part is not ABSENT:
-            yield from _errors(member.field, part, location)
-        elif member.required:
-            yield FieldError(location, MISSING)
-    known = {member.name for member in field.members}
-    others = {name: part for name, part in draft.items() if name not in known}
-    if field.rest is not None:
-        yield from _row_errors(field.rest, others.items(), pointer)
-    elif not field.is_open:
-        yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _sent_keys(others))
-    yield from _size_errors(field, len(_sent_keys(draft)), pointer)
-
-
-def _row_errors(field: MapField, rows: Iterable[tuple[str, Draft]], pointer: str) -> Iterator[FieldError]:
-    for key, part in rows:
-        if part is ABSENT or isinstance(part, InactiveDraft):
-            continue
-        location = child(pointer, key)
-        for error in _errors(field.key, key, location):
-            yield FieldError(location, f"the key {error.problem}")
-        inner = field.value_for(key)
-        if inner is None:
-            yield FieldError(location, UNKNOWN_KEY)
+    def _union_errors(self, field: UnionField, draft: Draft, pointer: str) -> Iterator[FieldError]:
+        """Yield the errors of the picked variant, or of the closest one, if no other variant matches."""
+        chosen = with_variant(field, draft)
+        variant = field.variants[chosen.variant]
+        errors = list(self.errors(variant.field, chosen.draft, pointer))
+        if not errors:
+            return
+        entry_errors = [error for error in errors if error.is_entry]
+        try:
+            value = json_of(variant.field, chosen.draft)
+        except FormError:  # what is entered is no value yet
+            yield from entry_errors
+            return
+        failed = [errors]
+        for other in field.variants if value is not ABSENT else ():
+            if other is variant:
+                continue
+            failed.append(self._errors_of_other(other.field, value, pointer))
+            if not failed[-1]:
+                break
+        if value is ABSENT or not failed[-1]:
+            yield from entry_errors
+        elif (error := _tag_error(field, value, pointer) or missing_sets_error(failed, pointer)) is not None:
+            yield error
+        elif accepts_type(variant.field, value):
+            yield from errors
         else:
-            yield from _errors(inner, part, location)
+            titles = ", ".join(variant.title for variant in field.variants[:MAX_LISTED_CHOICES])
+            yield FieldError(pointer, f"must be one of: {titles}; got {short_text(value)}")
+
+    def _errors_of_other(self, field: Field, value: JSON, pointer: str) -> list[FieldError]:
+        """Return the errors of a variant that is not picked; none if there are too many to try."""
+        self._tries_left -= 1
+        return list(self.errors(field, value, pointer)) if self._tries_left >= 0 else []
+
+    def _object_errors(
+        self, field: ObjectField, draft: dict[str, Draft], pointer: str
+    ) -> Iterator[FieldError]:
+        for member in field.members:
+            location = child(pointer, member.name)
+            part = draft.get(member.name, ABSENT)
+            if part is not ABSENT:
+                yield from self.errors(member.field, part, location)
+            elif member.required:
+                yield FieldError(location, MISSING)
+        known = {member.name for member in field.members}
+        others = {name: part for name, part in draft.items() if name not in known}
+        if field.rest is not None:
+            yield from self._row_errors(field.rest, others.items(), pointer)
+        elif not field.is_open:
+            yield from (FieldError(child(pointer, name), UNKNOWN_KEY) for name in _sent_keys(others))
+        yield from _size_errors(field, len(_sent_keys(draft)), pointer)
+
+    def _row_errors(
+        self, field: MapField, rows: Iterable[tuple[str, Draft]], pointer: str
+    ) -> Iterator[FieldError]:
+        for key, part in rows:
+            if part is ABSENT or isinstance(part, InactiveDraft):
+                continue
+            location = child(pointer, key)
+            for error in self.errors(field.key, key, location):
+                yield FieldError(location, f"the key {error.problem}")
+            inner = field.value_for(key)
+            if inner is None:
+                yield FieldError(location, UNKNOWN_KEY)
+            else:
+                yield from self.errors(inner, part, location)
+
+    def _list_errors(
+        self, field: ListField | TupleField, draft: list[Draft], pointer: str
+    ) -> Iterator[FieldError]:
+        yield from self._item_errors(field, draft, pointer)
+        count = sum(item is not ABSENT for item in draft)
+        if field.min_items is not None and count < field.min_items:
+            yield FieldError(pointer, f"must have at least {plural(field.min_items, 'item')}, has {count:,}")
+        if field.max_items is not None and count > field.max_items:
+            yield FieldError(pointer, f"must have at most {plural(field.max_items, 'item')}, has {count:,}")
+        if field.unique_items:
+            yield from (FieldError(pointer, problem) for problem in _duplicates(field, draft))
+
+    def _item_errors(
+        self, field: ListField | TupleField, draft: list[Draft], pointer: str
+    ) -> Iterator[FieldError]:
+        for location, part in enumerate(draft):
+            inner = field.item if isinstance(field, ListField) else field.item_at(location)
+            place = child(pointer, location)
+            if inner is None:
+                yield FieldError(place, "is an extra item that the schema does not allow")
+            elif part is not ABSENT:
+                yield from self.errors(inner, part, place)
+            elif isinstance(field, ListField):
+                yield FieldError(place, "is empty: enter a value or remove the row", is_entry=True)
+            elif any(later is not ABSENT for later in draft[location:]):
+                yield FieldError(place, EMPTY_ITEM, is_entry=True)
+
+
+def _tag_error(field: UnionField, value: JSON, pointer: str) -> FieldError | None:
+    """Return the error of an object whose discriminator has none of the variants' values."""
+    if not field.discriminator or not isinstance(value, dict) or field.discriminator not in value:
+        return None
+    tags = [tag for variant in field.variants for tag in variant.tags]
+    return unknown_tag_error(child(pointer, field.discriminator), value[field.discriminator], tags)
+
+
+def missing_sets_error(branches: Sequence[Sequence[FieldError]], pointer: str) -> FieldError | None:
+    """Return the error of an object to which each branch only lacks members: one per branch."""
+    sets = []
+    for errors in branches:
+        if any(error.problem != MISSING or error.pointer.rpartition("/")[0] != pointer for error in errors):
+            return None
+        sets.append(" and ".join(readable(error.pointer.removeprefix(pointer)) for error in errors))
+    if len(set(sets)) < 2:
+        return None
+    return FieldError(pointer, f"requires one of: {shorten('; '.join(dict.fromkeys(sets)), 200)}", pointer)
+
+
+def unknown_tag_error(pointer: str, tag: JSON, tags: Sequence[JSON]) -> FieldError | None:
+    """Return the error of a discriminator value, if it is none of the known ones."""
+    if any(equal(tag, known) for known in tags):
+        return None
+    return FieldError(pointer, f"must be {one_of(tags)}, got {short_text(tag, shows_parts=True)}")
 
 
 def _sent_keys(draft: dict[str, Draft]) -> list[str]:
@@ -125,30 +223,6 @@ def _size_errors(field: ObjectField | MapField, size: int, pointer: str) -> Iter
         yield FieldError(pointer, f"must have at least {plural(field.min_properties, 'key')}, has {size:,}")
     if field.max_properties is not None and size > field.max_properties:
         yield FieldError(pointer, f"must have at most {plural(field.max_properties, 'key')}, has {size:,}")
-
-
-def _list_errors(field: ListField | TupleField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
-    yield from _item_errors(field, draft, pointer)
-    count = sum(item is not ABSENT for item in draft)
-    if field.min_items is not None and count < field.min_items:
-        yield FieldError(pointer, f"must have at least {plural(field.min_items, 'item')}, has {count:,}")
-    if field.max_items is not None and count > field.max_items:
-        yield FieldError(pointer, f"must have at most {plural(field.max_items, 'item')}, has {count:,}")
-    if field.unique_items:
-        yield from (FieldError(pointer, problem) for problem in _duplicates(field, draft))
-
-
-def _item_errors(field: ListField | TupleField, draft: list[Draft], pointer: str) -> Iterator[FieldError]:
-    for location, part in enumerate(draft):
-        inner = field.item if isinstance(field, ListField) else field.item_at(location)
-        if inner is None:
-            yield FieldError(child(pointer, location), "is an extra item that the schema does not allow")
-        elif part is not ABSENT:
-            yield from _errors(inner, part, child(pointer, location))
-        elif isinstance(field, ListField):
-            yield FieldError(child(pointer, location), "is empty: enter a value or remove the row")
-        elif any(later is not ABSENT for later in draft[location:]):
-            yield FieldError(child(pointer, location), EMPTY_ITEM)
 
 
 def _duplicates(field: ListField | TupleField, draft: list[Draft]) -> Iterator[str]:
@@ -175,7 +249,7 @@ def _leaf_problems(field: Field, value: Draft) -> Iterator[str]:
         case BooleanField() if not isinstance(value, bool):
             yield f"must be true or false, got {short_text(value)}"
         case ChoiceField() if not any(equal(value, choice) for choice in field.choices):
-            yield f"must be {one_of(field.choices)}, got {short_text(value)}"
+            yield f"must be {one_of(field.choices)}, got {short_text(value, shows_parts=True)}"
         case ListField() | TupleField():
             yield f"must be an array, got {short_text(value)}"
         case ObjectField() | MapField():
@@ -213,22 +287,22 @@ def _number_problems(field: NumberField, value: Draft) -> Iterator[str]:
         yield f"must be a multiple of {write_number(field.multiple_of)}, got {short_text(value)}"
 
 
-def short_text(value: Draft) -> str:
-    """Format a value in a few characters; a container by its type."""
-    if isinstance(value, list):
-        return "an array"
-    if isinstance(value, dict | Pairs):
-        return "an object"
+def short_text(value: Draft, *, shows_parts: bool = False) -> str:
+    """Format a value in a few characters; a container by its type, unless its parts matter."""
     if isinstance(value, Picked):
-        return short_text(value.draft)
+        return short_text(value.draft, shows_parts=shows_parts)
     if isinstance(value, str):
         return f"'{shorten(value, 60)}'"
-    return shorten(write_line(value), 60)  # type: ignore[arg-type]
+    if not isinstance(value, list | dict | Pairs):
+        return shorten(write_line(value), 60)  # type: ignore[arg-type]
+    if shows_parts and not isinstance(value, Pairs):
+        return shorten(write_line(value), 60)  # type: ignore[arg-type]
+    return "an array" if isinstance(value, list) else "an object"
 
 
 def one_of(choices: Sequence[JSON]) -> str:
     """Format choices: "one of 'a', 'b' or 12 more"; a single choice stands alone."""
-    named = ", ".join(short_text(choice) for choice in choices[:MAX_LISTED_CHOICES])
+    named = ", ".join(short_text(choice, shows_parts=True) for choice in choices[:MAX_LISTED_CHOICES])
     if len(choices) == 1:
         return named
     more = len(choices) - MAX_LISTED_CHOICES

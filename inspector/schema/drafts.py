@@ -12,13 +12,13 @@ A draft is JSON with additional values that JSON cannot express:
 `choose` selects a union's variant: the picked one, else the one named by the discriminator, else, among
 those whose schema the draft fits (or among all), the one that knows most of it. A wrong choice loses
 nothing: unknown members are preserved, and the user can pick another. `satisfies` is not a validator:
-it takes a bounded number of steps, and where it cannot decide, the draft fits.
+it takes a bounded number of steps, and returns None where it cannot decide.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TypeAlias
 
@@ -28,7 +28,7 @@ from inspector.schema.fields import ABSENT as ABSENT
 from inspector.schema.fields import Absent as Absent
 from inspector.schema.fields import ChoiceField, Field, MapField, Member, ObjectField, UnionField
 from inspector.schema.flatten import evaluated, has_no_applicators, own_keywords
-from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple, matches
+from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple, try_match
 from inspector.schema.references import REFERENCES, Document, UnusableSchema
 
 MAX_STEPS = 5000
@@ -37,6 +37,12 @@ _WRONG_TYPE = -1000
 _MAX_DEPTH = 3
 _MAX_STEPS = 500
 _MAX_MATCH_DEPTH = 24
+# Not evaluated here, so that a value that violates nothing else may still be invalid.
+_UNDECIDED_KEYWORDS = frozenset(
+    ("format", "uniqueItems", "propertyNames", "dependentRequired", "dependentSchemas", "dependencies",
+     "unevaluatedProperties", "unevaluatedItems", "minContains", "maxContains", "contentEncoding",
+     "contentMediaType")
+)  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +81,19 @@ Draft: TypeAlias = (
 )
 
 
-def effective(field: ObjectField, draft: Mapping[str, Draft]) -> ObjectField:
-    """Return the object for this draft: the members, rules and notes of conditions that hold."""
+def effective(field: ObjectField, draft: Mapping[str, Draft], *, only_certain: bool = False) -> ObjectField:
+    """Return the object for this draft: the members, rules and notes of conditions that hold.
+
+    A condition that cannot be decided holds; if `only_certain`, the members that depend on it are left out.
+    """
     for _ in range(_MAX_ROUNDS):
         if field.under is None:
             break
-        inner = field.under(tuple(condition.holds(draft) for condition in field.conditions))
-        if isinstance(inner, UnionField):
+        outcomes = [condition.holds(draft) for condition in field.conditions]
+        if only_certain and None in outcomes:
+            break
+        inner = field.under(tuple(outcome is not False for outcome in outcomes))
+        if isinstance(inner, UnionField) and not only_certain:
             inner = inner.variants[choose(inner, draft)].field
         if not isinstance(inner, ObjectField):
             break  # the schemas under these conditions contradict each other: keep the unconditional members
@@ -214,9 +226,34 @@ def unwrapped(draft: object) -> object:
     return ABSENT if isinstance(draft, InactiveDraft) else draft
 
 
-def satisfies(schema: JSON, draft: object, document: Document, steps: int = MAX_STEPS) -> bool:
-    """True if a draft matches, as far as can be determined in this many steps."""
+def satisfies(schema: JSON, draft: object, document: Document, steps: int = MAX_STEPS) -> bool | None:
+    """Return whether a draft matches; None if that cannot be determined in this many steps."""
     return _Matcher(document, steps).satisfies(schema, unwrapped(draft), 0)
+
+
+def _all(outcomes: Iterable[bool | None]) -> bool | None:
+    """Return the conjunction: False if one is false, else None if one is undecided."""
+    is_decided = True
+    for outcome in outcomes:
+        if outcome is False:
+            return False
+        is_decided = is_decided and outcome is not None
+    return True if is_decided else None
+
+
+def _any(outcomes: Iterable[bool | None]) -> bool | None:
+    return _negated(_all(map(_negated, outcomes)))
+
+
+def _negated(outcome: bool | None) -> bool | None:
+    return None if outcome is None else not outcome
+
+
+def _exactly_one(outcomes: Iterable[bool | None]) -> bool | None:
+    found = list(outcomes)
+    if found.count(True) > 1 or not (found.count(True) or found.count(None)):
+        return False
+    return None if None in found else True
 
 
 class _Matcher:
@@ -226,19 +263,25 @@ class _Matcher:
         self._document = document
         self._steps_left = steps
 
-    def satisfies(self, schema: JSON, value: object, depth: int) -> bool:
+    def satisfies(self, schema: JSON, value: object, depth: int) -> bool | None:
         self._steps_left -= 1
-        if not isinstance(schema, dict):
-            return schema is not False
-        if self._steps_left < 0 or depth > _MAX_MATCH_DEPTH or isinstance(value, Unreadable):
-            return True
+        if isinstance(schema, bool):
+            return schema
+        if not isinstance(schema, dict) or self._steps_left < 0 or depth > _MAX_MATCH_DEPTH:
+            return None
+        if isinstance(value, Unreadable):
+            return None
+        return _all(self._outcomes(self._document.meaningful(schema), value, depth))
+
+    def _outcomes(self, schema: JSONObject, value: object, depth: int) -> Iterator[bool | None]:
         own = evaluated(own_keywords(schema)) if has_no_applicators(schema) else own_keywords(schema)
-        return (
-            all(self.satisfies(part, value, depth + 1) for part in self._targets(schema))
-            and _matches_own_keywords(own, value)
-            and self._matches_applicators(schema, value, depth)
-            and self._matches_contents(own, value, depth)
-        )
+        yield _matches_own_keywords(own, value)
+        if any(key in schema for key in _UNDECIDED_KEYWORDS):
+            yield None
+        for part in self._targets(schema):
+            yield self.satisfies(part, value, depth + 1)
+        yield from self._applicator_outcomes(schema, value, depth)
+        yield from self._content_outcomes(own, value, depth)
 
     def _targets(self, schema: JSONObject) -> Iterator[JSON]:
         for key in REFERENCES:
@@ -246,61 +289,61 @@ class _Matcher:
                 try:
                     yield self._document.target(schema[key])
                 except UnusableSchema:
-                    continue
+                    yield None
 
-    def _matches_applicators(self, schema: JSONObject, value: object, depth: int) -> bool:
-        def one(part: JSON) -> bool:
+    def _applicator_outcomes(self, schema: JSONObject, value: object, depth: int) -> Iterator[bool | None]:
+        def one(part: JSON) -> bool | None:
             return self.satisfies(part, value, depth + 1)
 
-        if not all(map(one, keywords.schemas(schema, "allOf"))):
-            return False
-        if (some := keywords.schemas(schema, "anyOf")) and not any(map(one, some)):
-            return False
-        if (some := keywords.schemas(schema, "oneOf")) and sum(map(one, some)) != 1:
-            return False
-        if "not" in schema and one(schema["not"]):
-            return False
-        if "if" not in schema:
-            return True
-        return one(schema.get("then" if one(schema["if"]) else "else", True))
+        yield from map(one, keywords.schemas(schema, "allOf"))
+        if some := keywords.schemas(schema, "anyOf"):
+            yield _any(map(one, some))
+        if some := keywords.schemas(schema, "oneOf"):
+            yield _exactly_one(map(one, some))
+        if "not" in schema:
+            yield _negated(one(schema["not"]))
+        if "if" in schema:
+            test = one(schema["if"])
+            then = one(schema.get("then", True)) if test is not False else None
+            otherwise = one(schema.get("else", True)) if test is not True else None
+            yield (then if then is otherwise else None) if test is None else then if test else otherwise
 
-    def _matches_contents(self, schema: JSONObject, value: object, depth: int) -> bool:
+    def _content_outcomes(self, schema: JSONObject, value: object, depth: int) -> Iterator[bool | None]:
         if isinstance(value, Mapping):
-            return self._matches_members(schema, value, depth)
-        if isinstance(value, list):
-            return self._matches_items(schema, value, depth)
-        return True
+            yield from self._member_outcomes(schema, value, depth)
+        elif isinstance(value, list):
+            yield from self._item_outcomes(schema, value, depth)
 
-    def _matches_members(self, schema: JSONObject, value: Mapping[str, object], depth: int) -> bool:
+    def _member_outcomes(
+        self, schema: JSONObject, value: Mapping[str, object], depth: int
+    ) -> Iterator[bool | None]:
         present = {name: part for name, draft in value.items() if (part := unwrapped(draft)) is not ABSENT}
-        if not keywords.names(schema, "required") <= present.keys():
-            return False
+        yield keywords.names(schema, "required") <= present.keys()
+        yield _in_range(schema, len(present), "minProperties", "maxProperties")
         properties = keywords.named(schema, "properties")
         patterns = keywords.named(schema, "patternProperties")
         for name, part in present.items():
-            schemas = [subschema for pattern, subschema in patterns.items() if matches(pattern, name)]
+            found = {pattern: try_match(pattern, name) for pattern in patterns}
+            if None in found.values():
+                yield None
+            schemas = [subschema for pattern, subschema in patterns.items() if found[pattern]]
             if name in properties:
                 schemas.append(properties[name])
             for subschema in schemas or [schema.get("additionalProperties", True)]:
-                if not self.satisfies(subschema, part, depth + 1):
-                    return False
-        return _in_range(schema, len(present), "minProperties", "maxProperties")
+                yield self.satisfies(subschema, part, depth + 1)
 
-    def _matches_items(self, schema: JSONObject, value: list[object], depth: int) -> bool:
+    def _item_outcomes(self, schema: JSONObject, value: list[object], depth: int) -> Iterator[bool | None]:
         positions = keywords.schemas(schema, "prefixItems")
         items = [part for draft in value if (part := unwrapped(draft)) is not ABSENT]
+        yield _in_range(schema, len(items), "minItems", "maxItems")
         for position, part in enumerate(items):
             subschema = positions[position] if position < len(positions) else schema.get("items", True)
-            if not self.satisfies(subschema, part, depth + 1):
-                return False
+            yield self.satisfies(subschema, part, depth + 1)
         if "contains" in schema and schema.get("minContains", 1) != 0:
-            some = (self.satisfies(schema["contains"], part, depth + 1) for part in items)
-            if not any(some):
-                return False
-        return _in_range(schema, len(items), "minItems", "maxItems")
+            yield _any(self.satisfies(schema["contains"], part, depth + 1) for part in items)
 
 
-def _matches_own_keywords(schema: JSONObject, value: object) -> bool:
+def _matches_own_keywords(schema: JSONObject, value: object) -> bool | None:
     """Check what can be checked without looking inside the value."""
     types = keywords.types({"type": schema.get("type")})
     if types and not any(is_of_type(value, name) for name in types):
@@ -310,8 +353,8 @@ def _matches_own_keywords(schema: JSONObject, value: object) -> bool:
         return False
     if isinstance(value, str):
         pattern = schema.get("pattern")
-        fits_pattern = not isinstance(pattern, str) or matches(pattern, value)
-        return fits_pattern and _in_range(schema, len(value), "minLength", "maxLength")
+        has_match = try_match(pattern, value) if isinstance(pattern, str) else True
+        return _all((_in_range(schema, len(value), "minLength", "maxLength"), has_match))
     if isinstance(value, int | float) and not isinstance(value, bool):
         return _matches_bounds(schema, value)
     return True
@@ -342,7 +385,9 @@ _TYPES: Mapping[str, Callable[[object], bool]] = {
 }
 
 
-def _matches_bounds(schema: JSONObject, value: float) -> bool:
+def _matches_bounds(schema: JSONObject, value: float) -> bool | None:
+    if any(isinstance(schema.get(key), bool) for key in _BOUNDS):  # draft 4's flags
+        return None
     exact = as_decimal(value)
     bounds = {key: keywords.number(schema, key) for key in _BOUNDS}
     for key, bound in bounds.items():

@@ -76,7 +76,8 @@ class Field:
 
     `title`, `description`, `default` and `examples` come from the server: untrusted, and not checked
     against the schema. `notes` are sentences by MCP Lens about rules that the form neither shows nor checks.
-    `json_type` is JSON Schema's name for the type of the values, empty where they may have several types.
+    `json_type` is JSON Schema's name for the type of the values, empty where they may have several types. If
+    not `is_typed`, it is only implied by keywords, so that values of other types are valid too.
     """
 
     json_type: ClassVar[str] = ""
@@ -85,6 +86,7 @@ class Field:
     default: JSON | Absent = ABSENT
     examples: tuple[JSON, ...] = ()
     nullable: bool = False
+    is_typed: bool = True
     deprecated: bool = False
     read_only: bool = False
     write_only: bool = False
@@ -235,11 +237,11 @@ class PatternValue:
 class Condition:
     """A condition on which members of an object depend; `holds` takes the object's draft.
 
-    `text` describes it for display after "when": country is "US".
+    It returns None if that cannot be decided. `text` describes it for display after "when": country is "US".
     """
 
     text: str
-    holds: Callable[[Mapping[str, object]], bool]
+    holds: Callable[[Mapping[str, object]], bool | None]
 
 
 @dataclass(frozen=True, kw_only=True, eq=False, repr=False)

@@ -30,7 +30,7 @@ from inspector.base.json.text import same, write_line
 from inspector.base.json.values import JSON, JSONObject, read_number, shorten
 from inspector.schema import keywords
 from inspector.schema.keywords import as_decimal, equal, matches
-from inspector.schema.references import REFERENCES, Document, UnusableSchema, is_null
+from inspector.schema.references import CURRENT, REFERENCES, Document, SchemaDraft, UnusableSchema, is_null
 
 _MAX_PARTS = 1500
 _MAX_MEMBERS = 200_000
@@ -51,6 +51,7 @@ _APPLICATORS = (
     "dependentSchemas",
     "dependencies",
 )
+_SIMPLE_TEST = frozenset(("properties", "required", "type", "enum", "const", "not", "title", "$comment"))
 # Excluded from the merged schema: handled here, or not shown in a form.
 _NOT_MERGED = frozenset(
     (*_APPLICATORS, "dependentRequired", "additionalItems", "const", "$defs", "definitions", "$schema", "$id",
@@ -73,7 +74,7 @@ class Conditional:
     test: JSON
     then: JSON
     otherwise: JSON = True
-    key: str = ""
+    key: str | None = None
 
 
 @dataclass(slots=True)
@@ -108,6 +109,7 @@ class _Flattener:
         self._pending: list[tuple[JSON, tuple[str, ...]]] = []
         self._parts = 0
         self._members = 0
+        self._tests: list[JSON] = []
 
     def run(self, schema: JSON) -> None:
         self._pending.append((schema, ()))
@@ -116,6 +118,11 @@ class _Flattener:
             if self._parts > _MAX_PARTS:
                 raise UnusableSchema(f"The schema is composed of more than {_MAX_PARTS:,} parts.")
             self._add(*self._pending.pop())
+        known = keywords.named(self._flat.schema, "properties")
+        if not all(_evaluates_only(test, known) for test in self._tests):
+            for key in ("unevaluatedProperties", "unevaluatedItems"):
+                if self._flat.schema.pop(key, None) is not None:
+                    self._flat.hidden_keywords.append(key)
 
     def _add(self, schema: JSON, trail: tuple[str, ...]) -> None:
         """Merge one part; the schemas it wraps come after it, so that its own annotations win."""
@@ -125,7 +132,11 @@ class _Flattener:
             raise UnusableSchema("The schema allows no value here (it is false).")
         if not isinstance(schema, dict):
             raise UnusableSchema(f"The schema is {keywords.kind_of(schema)} instead of an object.")
-        self._merge(own_keywords(schema))
+        schema = self._document.meaningful(schema)
+        own = own_keywords(schema)
+        if self._document.draft < SchemaDraft.DRAFT_2020:
+            own[CURRENT] = True
+        self._merge(own)
         self._add_applicators(schema)
         inner = [(part, trail) for part in keywords.schemas(schema, "allOf")]
         inner += [self._target_of(schema[key], trail) for key in REFERENCES if key in schema]
@@ -152,6 +163,8 @@ class _Flattener:
         for key in ("oneOf", "anyOf"):
             if branches := keywords.schemas(schema, key):
                 flat.unions.append(Alternatives(key, branches))
+        if "if" in schema:
+            self._tests.append(schema["if"])
         if "if" in schema and ("then" in schema or "else" in schema):
             then, otherwise = schema.get("then", True), schema.get("else", True)
             flat.conditionals.append(Conditional(schema["if"], then, otherwise))
@@ -176,6 +189,13 @@ class _Flattener:
     def _allows_null(self) -> bool:
         types = keywords.types({"type": self._flat.schema.get("type")})
         return not types or "null" in types
+
+
+def _evaluates_only(test: JSON, known: JSONObject) -> bool:
+    """True if a condition that holds evaluates nothing but these properties."""
+    if not isinstance(test, dict):
+        return True
+    return test.keys() <= _SIMPLE_TEST and keywords.named(test, "properties").keys() <= known.keys()
 
 
 def _dependents(schema: JSONObject) -> list[Conditional]:

@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import TYPE_CHECKING
 
 from inspector.base.json.text import same
-from inspector.base.json.values import JSON, JSONObject, write_number
+from inspector.base.json.values import JSON, ExactNumber, JSONObject, write_number
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -49,6 +49,10 @@ def _equal(one: object, other: JSON) -> bool:
         return len(one) == len(other) and all(map(_equal, one, other))
     if isinstance(one, dict) and isinstance(other, dict):
         return one.keys() == other.keys() and all(_equal(part, other[name]) for name, part in one.items())
+    if isinstance(one, ExactNumber) and isinstance(other, int | float):
+        return as_decimal(one) == as_decimal(other)
+    if isinstance(other, ExactNumber) and isinstance(one, int | float):
+        return as_decimal(one) == as_decimal(other)
     return one == other
 
 
@@ -173,14 +177,19 @@ def regex_engines() -> tuple[jsonschema_rs.RegexOptions, jsonschema_rs.FancyRege
 
 
 def matches(pattern: str, text: str) -> bool:
-    """True if the pattern occurs in the text, as in JSON Schema; also if that is undecidable."""
+    """True if the pattern occurs in the text, as in JSON Schema; also if that cannot be decided."""
+    return try_match(pattern, text) is not False
+
+
+def try_match(pattern: str, text: str) -> bool | None:
+    """Return whether the pattern occurs in the text; None if that cannot be decided."""
     validator = _validator(pattern)
     if validator is None or len(text) > _MAX_TEXT_LENGTH:
-        return True
+        return None
     try:
         return validator.is_valid(text)
     except ValueError:  # step limit reached, or a lone surrogate
-        return True
+        return None
 
 
 @lru_cache(maxsize=256)

@@ -12,6 +12,7 @@ trail of references that led to a schema, and every step is bounded.
 from __future__ import annotations
 
 from dataclasses import dataclass
+from enum import IntEnum
 from functools import cached_property
 from urllib.parse import unquote, urldefrag, urljoin
 
@@ -33,6 +34,56 @@ _IDENTIFIERS = frozenset(
 )
 
 
+class SchemaDraft(IntEnum):
+    """The drafts of JSON Schema that differ in the keywords they know."""
+
+    DRAFT_4 = 4
+    DRAFT_6 = 6
+    DRAFT_7 = 7
+    DRAFT_2019 = 2019
+    DRAFT_2020 = 2020
+
+
+# The marker of a schema whose keywords are those of 2020-12, whatever the draft of the document.
+CURRENT = "$lens-2020-12"
+_DRAFT_URIS = {
+    "http://json-schema.org/draft-04/schema": SchemaDraft.DRAFT_4,
+    "http://json-schema.org/draft-06/schema": SchemaDraft.DRAFT_6,
+    "http://json-schema.org/draft-07/schema": SchemaDraft.DRAFT_7,
+    "https://json-schema.org/draft/2019-09/schema": SchemaDraft.DRAFT_2019,
+    "https://json-schema.org/draft/2020-12/schema": SchemaDraft.DRAFT_2020,
+}
+_DRAFT_7_KEYWORDS = ("definitions", "dependencies", "additionalItems")
+_LATER_KEYWORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
+# The draft that introduced a keyword; before, it meant nothing.
+_FIRST_DRAFTS: dict[str, SchemaDraft] = {
+    **dict.fromkeys(("const", "contains", "propertyNames"), SchemaDraft.DRAFT_6),
+    **dict.fromkeys(("if", "then", "else", "contentEncoding", "contentMediaType"), SchemaDraft.DRAFT_7),
+    **dict.fromkeys(
+        ("dependentRequired", "dependentSchemas", "unevaluatedItems", "unevaluatedProperties", "minContains",
+         "maxContains", "$recursiveRef"), SchemaDraft.DRAFT_2019
+    ),
+    **dict.fromkeys(("prefixItems", "$dynamicRef"), SchemaDraft.DRAFT_2020),
+}  # fmt: skip
+_LAST_DRAFTS = {"$recursiveRef": SchemaDraft.DRAFT_2019}
+
+
+def named_draft(schema: JSON) -> SchemaDraft | None:
+    """Return the draft that `$schema` names, None if it names no known one."""
+    name = schema.get("$schema") if isinstance(schema, dict) else None
+    return _DRAFT_URIS.get(name.removesuffix("#")) if isinstance(name, str) else None
+
+
+def draft_of(schema: JSON) -> SchemaDraft:
+    """Return the draft of a schema: the one it names, else 2020-12 unless it looks like draft 7."""
+    if (named := named_draft(schema)) is not None:
+        return named
+    if not isinstance(schema, dict):
+        return SchemaDraft.DRAFT_2020
+    is_old = keywords.present(schema, _DRAFT_7_KEYWORDS) and not keywords.present(schema, _LATER_KEYWORDS)
+    return SchemaDraft.DRAFT_7 if is_old else SchemaDraft.DRAFT_2020
+
+
 class UnusableSchema(Exception):
     """A part of a schema cannot be used; the message is a sentence that says why."""
 
@@ -42,6 +93,22 @@ class Document:
 
     def __init__(self, root: JSON) -> None:
         self.root = root
+        self.draft = draft_of(root)
+        self._meaningless = frozenset(
+            key
+            for key, first in _FIRST_DRAFTS.items()
+            if not first <= self.draft <= _LAST_DRAFTS.get(key, SchemaDraft.DRAFT_2020)
+        )
+
+    def meaningful(self, schema: JSONObject) -> JSONObject:
+        """Return a part of the document without the keywords that mean nothing in its draft."""
+        if CURRENT in schema:
+            return schema
+        if "$ref" in schema and self.draft <= SchemaDraft.DRAFT_7:  # all others beside it are ignored
+            return {key: part for key, part in schema.items() if key == "$ref" or key in _ANNOTATIONS}
+        if self._meaningless.isdisjoint(schema):
+            return schema
+        return {key: part for key, part in schema.items() if key not in self._meaningless}
 
     def target(self, reference: JSON) -> JSON:
         """Resolve a reference. Raises UnusableSchema."""

@@ -11,8 +11,8 @@ says too little.
 from __future__ import annotations
 
 import pickle
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from decimal import Decimal
 from itertools import islice
 from typing import TYPE_CHECKING, Any
@@ -21,11 +21,19 @@ from inspector.base.json.text import write_line
 from inspector.base.json.values import JSON, ExactNumber, JSONObject, shorten
 from inspector.base.units import plural
 from inspector.schema import keywords
-from inspector.schema.applicators import variant_titles
-from inspector.schema.check import MAX_LISTED_CHOICES, MISSING, UNKNOWN_KEY, one_of, short_text
-from inspector.schema.keywords import regex_engines
-from inspector.schema.references import REFERENCES, Document, UnusableSchema
-from inspector.schema.values import FieldError, child, readable
+from inspector.schema.applicators import Branches
+from inspector.schema.check import (
+    MAX_LISTED_CHOICES,
+    MISSING,
+    UNKNOWN_KEY,
+    missing_sets_error,
+    one_of,
+    short_text,
+    unknown_tag_error,
+)
+from inspector.schema.keywords import equal, regex_engines
+from inspector.schema.references import REFERENCES, Document, SchemaDraft, UnusableSchema, draft_of
+from inspector.schema.values import ABSENT, FieldError, child, readable
 
 if TYPE_CHECKING:
     import jsonschema_rs
@@ -35,8 +43,6 @@ MAX_ERRORS = 200
 _MAX_DIGITS = 5000
 _TOO_DEEP = "Not checked: the value or the schema is nested too deeply."
 _MAX_LISTED_REFERENCES = 3
-_DRAFT_7_KEYWORDS = ("definitions", "dependencies", "additionalItems")
-_LATER_KEYWORDS = ("$defs", "prefixItems", "dependentRequired", "dependentSchemas")
 _MAX_DEPTH = 6  # unions inside unions
 _TYPES = {
     "string": "a string",
@@ -48,6 +54,7 @@ _TYPES = {
     "null": "null",
 }
 _UNIONS = ("AnyOf", "OneOfNotValid")
+_UNDECIDED = ("BacktrackLimitExceeded", "RegexEngineFailure")
 
 
 @dataclass(frozen=True, slots=True)
@@ -59,6 +66,11 @@ class ValidationResult:
 
     errors: tuple[FieldError, ...] = ()
     unchecked: str = ""
+
+    @property
+    def is_final(self) -> bool:
+        """True if everything was checked, so that there are no other errors."""
+        return not self.unchecked and len(self.errors) < MAX_ERRORS
 
 
 def pack(schema: JSON, value: JSON) -> bytes:
@@ -110,8 +122,21 @@ class _SchemaValidation:
             return ValidationResult(
                 unchecked=f"Not checked: the server's schema is not a valid JSON Schema, {text}"
             )
-        found = (one for error in validator.iter_errors(value) for one in field_errors(error, self._document))
-        return ValidationResult(tuple(dict.fromkeys(islice(found, MAX_ERRORS))), self._unchecked())
+        undecided: list[str] = []
+        found = self._decided_errors(validator.iter_errors(value), undecided)
+        errors = tuple(dict.fromkeys(islice(found, MAX_ERRORS)))
+        return ValidationResult(errors, " ".join((*undecided[:1], self._unchecked())).strip())
+
+    def _decided_errors(
+        self, errors: Iterable[ValidationError], undecided: list[str]
+    ) -> Iterator[FieldError]:
+        """Yield the errors; what could not be decided is no error, and added to `undecided`."""
+        for error in errors:
+            if type(error.kind).__name__ in _UNDECIDED:
+                place = readable(_pointer(error.instance_path)) or "The value"
+                undecided.append(f"{place} was not checked against its pattern, which takes too long.")
+            else:
+                yield from field_errors(error, self._document)
 
     def _validator(self) -> jsonschema_rs.Validator:
         import jsonschema_rs
@@ -171,13 +196,10 @@ def _drafts(schema: JSON) -> list[type[jsonschema_rs.Validator]]:
     import jsonschema_rs
 
     newest, older = jsonschema_rs.Draft202012Validator, jsonschema_rs.Draft7Validator
-    if isinstance(schema, dict):
-        if (named := _named_draft(schema)) is not None:
-            return [named, older] if named is newest else [named]
-        if any(key in schema for key in _DRAFT_7_KEYWORDS) and not any(
-            key in schema for key in _LATER_KEYWORDS
-        ):
-            return [older, newest]
+    if isinstance(schema, dict) and (named := _named_draft(schema)) is not None:
+        return [named, older] if named is newest else [named]
+    if draft_of(schema) is SchemaDraft.DRAFT_7:
+        return [older, newest]
     return [newest, older, jsonschema_rs.Draft4Validator]
 
 
@@ -244,21 +266,50 @@ def _key_errors(inner: ValidationError, pointer: str, document: Document, depth:
 
 
 def _union_errors(error: ValidationError, document: Document, depth: int) -> Iterator[FieldError]:
+    """Yield the errors of the closest variant, or one error if they are about the union as a whole."""
     pointer = _pointer(error.instance_path)
     branches: list[list[ValidationError]] = _detail(error, "context")
-    titles = _titles(error, document, len(branches))
+    described = _branches(error, document, len(branches))
     if all(_is_of_other_type(errors, error.instance_path) for errors in branches):
-        named = ", ".join(titles[:MAX_LISTED_CHOICES])
-        yield FieldError(pointer, f"must be one of: {named}; got {_got(error)}")
+        named = ", ".join(described.titles[:MAX_LISTED_CHOICES])
+        yield FieldError(pointer, f"must be one of: {named}; got {_got(error)}", pointer)
         return
-    nearest = min(
-        range(len(branches)), key=lambda position: _distance(branches[position], error.instance_path)
-    )
+    tag, tags = _tag(error, described), described.tags
+    known = [tag for one in tags for tag in one]
+    if tag is not ABSENT:
+        place = child(pointer, described.discriminator)
+        if (unknown := unknown_tag_error(place, tag, known)) is not None:
+            yield replace(unknown, union=pointer)
+            return
+    if all(_is_missing(one, error.instance_path) for errors in branches for one in errors):
+        lacking = [[each for one in errors for each in field_errors(one, document)] for errors in branches]
+        if (missing := missing_sets_error(lacking, pointer)) is not None:
+            yield missing
+            return
+    tagged = (position for position, one in enumerate(tags) if any(equal(tag, each) for each in one))
+    nearest = next(tagged, None)
+    if nearest is None:
+        distances = [_distance(errors, error.instance_path) for errors in branches]
+        nearest = distances.index(min(distances))
     inside = [one for part in branches[nearest] for one in field_errors(part, document, depth + 1)]
-    lacks = "; ".join(_relative(one, pointer) for one in inside[:3])
+    if any(one.pointer != pointer for one in inside):
+        yield from (replace(one, union=pointer) for one in inside)
+        return
+    lacks = "; ".join(one.problem for one in inside[:3])
     count = plural(len(branches), "variant")
-    yield FieldError(pointer, f"matches none of the {count}. The closest is {titles[nearest]}: {lacks}")
-    yield from (one for one in inside if one.pointer != pointer)
+    text = f"matches none of the {count}. The closest is {described.titles[nearest]}: {lacks}"
+    yield FieldError(pointer, text, pointer)
+
+
+def _tag(error: ValidationError, branches: Branches) -> Any:
+    """Return the value's discriminator, ABSENT if it has none."""
+    if not branches.discriminator or not isinstance(error.instance, dict):
+        return ABSENT
+    return _json(error.instance.get(branches.discriminator, ABSENT))
+
+
+def _is_missing(error: ValidationError, path: Sequence[str | int]) -> bool:
+    return type(error.kind).__name__ == "Required" and list(error.instance_path) == list(path)
 
 
 def _is_of_other_type(errors: Sequence[ValidationError], path: Sequence[str | int]) -> bool:
@@ -272,13 +323,8 @@ def _distance(errors: Sequence[ValidationError], path: Sequence[str | int]) -> i
     return far + 20 * len(named) + len(errors)
 
 
-def _relative(error: FieldError, pointer: str) -> str:
-    position = readable(error.pointer.removeprefix(pointer))
-    return f"{position} {error.problem}" if position else error.problem
-
-
-def _titles(error: ValidationError, document: Document, count: int) -> list[str]:
-    """Return the titles of the variants, looked up where the union is in the schema."""
+def _branches(error: ValidationError, document: Document, count: int) -> Branches:
+    """Return the branches of the union, looked up where it is in the schema."""
     position: JSON = document.root
     for step in error.schema_path:
         if isinstance(position, dict) and isinstance(step, str):
@@ -288,8 +334,8 @@ def _titles(error: ValidationError, document: Document, count: int) -> list[str]
         else:
             position = None
     if isinstance(position, list) and len(position) == count:
-        return variant_titles(position, document)
-    return [f"variant {number}" for number in range(1, count + 1)]
+        return Branches.read(position, document)
+    return Branches([f"variant {number}" for number in range(1, count + 1)])
 
 
 def _message(kind: str, error: ValidationError) -> str:
@@ -302,9 +348,28 @@ def _detail(error: ValidationError, name: str) -> Any:
     return getattr(error.kind, name)
 
 
-def _got(error: ValidationError) -> str:
-    value = error.instance
-    return str(value)[:60] if isinstance(value, Decimal) else short_text(value)  # type: ignore[arg-type]
+def _json(value: Any) -> Any:
+    """Return a value of an error as JSON: decimals as exact numbers."""
+    if isinstance(value, dict):
+        return {name: _json(part) for name, part in value.items()}
+    if isinstance(value, list):
+        return [_json(part) for part in value]
+    return (
+        ExactNumber(str(value).replace("E+", "e").replace("E", "e")) if isinstance(value, Decimal) else value
+    )
+
+
+def _got(error: ValidationError, *, shows_parts: bool = False) -> str:
+    return short_text(_json(error.instance), shows_parts=shows_parts)
+
+
+def _enum(error: ValidationError) -> str:
+    return f"must be {one_of(_json(_detail(error, 'options')))}, got {_got(error, shows_parts=True)}"
+
+
+def _constant(error: ValidationError) -> str:
+    expected = one_of([_json(_detail(error, "expected_value"))])
+    return f"must be {expected}, got {_got(error, shows_parts=True)}"
 
 
 def _type(error: ValidationError) -> str:
@@ -314,7 +379,7 @@ def _type(error: ValidationError) -> str:
 
 def _bound(text: str) -> Callable[[ValidationError], str]:
     def describe(error: ValidationError) -> str:
-        return f"must be {text} {_detail(error, 'limit')}, got {_got(error)}"
+        return f"must be {text} {short_text(_json(_detail(error, 'limit')))}, got {_got(error)}"
 
     return describe
 
@@ -331,6 +396,8 @@ def _false(error: ValidationError) -> str:
     last = error.evaluation_path[-1] if error.evaluation_path else ""
     if last in ("items", "additionalItems", "unevaluatedItems"):
         return "is an extra item that the schema does not allow"
+    if last == "propertyNames":
+        return "has keys, but the schema allows none"
     if last in ("additionalProperties", "unevaluatedProperties"):
         return "has a key that the schema does not allow"
     return "is not allowed: the schema accepts no value here"
@@ -340,19 +407,21 @@ def _not(error: ValidationError) -> str:
     excluded = _detail(error, "schema")
     if isinstance(excluded, dict) and (names := sorted(keywords.names(excluded, "required"))):
         return f"must not have {' and '.join(names)}{' together' if len(names) > 1 else ''}"
-    return f"must not match {shorten(write_line(excluded), 100)}"
+    return f"must not match {shorten(write_line(_json(excluded)), 100)}"
 
 
 _AT_LEAST, _AT_MOST = "must have at least", "must have at most"
 _MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "Type": _type,
-    "Enum": lambda error: f"must be {one_of(_detail(error, 'options'))}, got {_got(error)}",
-    "Constant": lambda error: f"must be {short_text(_detail(error, 'expected_value'))}, got {_got(error)}",
+    "Enum": _enum,
+    "Constant": _constant,
     "Minimum": _bound("at least"),
     "Maximum": _bound("at most"),
     "ExclusiveMinimum": _bound("greater than"),
     "ExclusiveMaximum": _bound("less than"),
-    "MultipleOf": lambda error: f"must be a multiple of {_detail(error, 'multiple_of')}, got {_got(error)}",
+    "MultipleOf": lambda error: (
+        f"must be a multiple of {short_text(_json(_detail(error, 'multiple_of')))}, got {_got(error)}"
+    ),
     "MinLength": _size(_AT_LEAST, "character"),
     "MaxLength": _size(_AT_MOST, "character"),
     "MinItems": _size(_AT_LEAST, "item"),
@@ -367,8 +436,6 @@ _MESSAGES: Mapping[str, Callable[[ValidationError], str]] = {
     "Pattern": lambda error: (
         f"does not match the pattern {shorten(_detail(error, 'pattern'), 100)}, got {_got(error)}"
     ),
-    "BacktrackLimitExceeded": lambda error: "was not checked against its pattern, which takes too long",
-    "RegexEngineFailure": lambda error: "was not checked against its pattern, which takes too long",
     "FalseSchema": _false,
     "Not": _not,
     "OneOfMultipleValid": lambda error: "matches more than one variant, but must match exactly one",

@@ -15,7 +15,7 @@ The text of a single-line entry and its value convert without loss in both direc
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from typing import TypeAlias
 
 from inspector.base.errors import ConfigError
@@ -52,13 +52,41 @@ _MAX_START_DEPTH = 4
 
 @dataclass(frozen=True, slots=True)
 class FieldError:
-    """An error at one place, given as a JSON pointer (RFC 6901; "" is the whole)."""
+    """An error at one place, given as a JSON pointer (RFC 6901; "" is the whole).
+
+    `union` is the pointer of a union of which the value matches no variant, if the error is what it lacks to
+    match the closest one. An error of the entry (`is_entry`) exists whatever the schema says.
+    """
 
     pointer: str
     problem: str
+    union: str | None = field(default=None, compare=False)
+    is_entry: bool = field(default=False, compare=False)
 
     def __str__(self) -> str:
         return f"{readable(self.pointer)}: {self.problem}" if self.pointer else self.problem
+
+
+def combined_errors(
+    instant: Iterable[FieldError], found: Sequence[FieldError], *, is_final: bool
+) -> list[FieldError]:
+    """Return the errors of the immediate checks and of the full validation, one per pointer.
+
+    If the validation is final, it decides: immediate errors only say more about its errors. For a union, they
+    replace its own, because they are about the variant that the user picked.
+    """
+    wrong = {error.pointer for error in found}
+    unions = {error.union for error in found if error.union is not None}
+    kept: dict[str, FieldError] = {}
+    for error in instant:
+        around = {error.pointer, *_ancestors(error.pointer)}
+        if not is_final or error.is_entry or error.pointer in wrong or not unions.isdisjoint(around):
+            kept.setdefault(error.pointer, error)
+    replaced = {union for union in unions if any(f"{pointer}/".startswith(f"{union}/") for pointer in kept)}
+    for error in found:
+        if error.union is None or error.union not in replaced:
+            kept.setdefault(error.pointer, error)
+    return list(kept.values())
 
 
 class FormError(ConfigError, ValueError):
@@ -85,7 +113,7 @@ def json_of(field: Field, draft: Draft) -> JSON | Absent:
 
 def _json(field: Field | None, draft: Draft, pointer: str, errors: list[FieldError]) -> JSON | Absent:
     if isinstance(draft, Unreadable):
-        errors.append(FieldError(pointer, draft.problem))
+        errors.append(FieldError(pointer, draft.problem, is_entry=True))
         return ABSENT
     if isinstance(draft, InactiveDraft):
         return ABSENT
@@ -241,7 +269,11 @@ class ResolvedDraft:
         """Return the errors at the places where the texts were written, unresolved texts first."""
         if not self.expansions:
             return list(found)
-        own = [FieldError(at, each.problem) for at, each in self.expansions.items() if each.problem]
+        own = [
+            FieldError(at, each.problem, is_entry=True)
+            for at, each in self.expansions.items()
+            if each.problem
+        ]
         unknown = {error.pointer for error in own}
         located = (self._at_text(error) for error in found)
         return [*own, *(error for error in located if error.pointer not in unknown)]
@@ -252,9 +284,10 @@ class ResolvedDraft:
             if expansion is None:
                 continue
             if expansion.is_secret:
-                return FieldError(position, _HIDDEN_VALUE_PROBLEM)
+                return replace(error, pointer=position, problem=_HIDDEN_VALUE_PROBLEM)
             inside = readable(error.pointer.removeprefix(position))
-            return FieldError(position, f"{inside}: {error.problem}") if inside else error
+            problem = f"{inside}: {error.problem}" if inside else error.problem
+            return replace(error, pointer=position, problem=problem)
         return error
 
 

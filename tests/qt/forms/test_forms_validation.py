@@ -16,7 +16,7 @@ from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.theme import Theme
 from inspector.schema.validation import ValidationResult, validate
 from inspector.schema.values import FieldError, FormError
-from tests.qt.forms.form_driver import ICONS, LEFT
+from tests.qt.forms.form_driver import ICONS, LEFT, shown_texts
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -180,3 +180,42 @@ def test_all_fields_are_filled_with_examples_and_cleared(editor: ArgumentsEditor
     assert validate(SCHEMA, value) == ValidationResult()
     editor.clear()
     assert editor.arguments(force=True) == {}
+
+
+def test_error_of_the_whole_object_is_shown_above_the_fields(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
+) -> None:
+    type_and_wait(qtbot, editor, validator, 2, "1")
+    _, done = validator.requests[-1]
+    done(ValidationResult((FieldError("", "requires one of: code; day"),)))
+    assert editor.form.error_text() == "Requires one of: code; day"
+    type_text(editor, 2, "2")
+    assert editor.form.error_text() == ""
+
+
+def test_error_of_an_unknown_key_is_shown_at_the_key(qtbot: QtBot) -> None:
+    closed: JSON = {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": False}
+    editor = ArgumentsEditor(Theme(ICONS))
+    qtbot.addWidget(editor)
+    editor.set_schema(closed)
+    editor.resize(480, 600)
+    with qtbot.waitActive(editor):
+        editor.show()
+    editor.set_arguments({"b": 1})
+    assert "b is not allowed by the schema" in shown_texts(editor.form)
+    editor.go_to_next_error()
+    assert editor.form.members is not None
+    assert editor.window().focusWidget() is editor.form.members.remove_button
+    QTest.keyClick(editor.form.members.remove_button, Qt.Key.Key_Space)
+    assert editor.all_errors() == []
+    assert "b is not allowed by the schema" not in shown_texts(editor.form)
+
+
+def test_errors_elsewhere_stay_visible_while_a_value_is_edited(
+    qtbot: QtBot, editor: ArgumentsEditor, validator: FakeValidator
+) -> None:
+    editor.set_arguments({"n": 1, "code": "abc", "day": "tomorrow"})
+    qtbot.waitUntil(lambda: bool(validator.requests))
+    validator.finish()
+    type_text(editor, 0, "AB")
+    assert [row.error_text() != "" for row in editor.form.rows()] == [False, True, False]

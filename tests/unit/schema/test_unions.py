@@ -10,7 +10,15 @@ from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import ABSENT, Draft, Picked, choose
 from inspector.schema.fields import ChoiceField, IntegerField, MapField, ObjectField, TextField, UnionField
-from inspector.schema.values import draft_of, initial_draft, initial_variant, json_of
+from inspector.schema.validation import validate
+from inspector.schema.values import (
+    FieldError,
+    combined_errors,
+    draft_of,
+    initial_draft,
+    initial_variant,
+    json_of,
+)
 from tests.helpers.steps import steps_of
 from tests.unit.schema.schema_fields import build_field
 
@@ -94,7 +102,7 @@ def test_matching_variant_of_a_value_is_selected(schema: JSON, value: Draft, pos
 def test_picked_variant_stays_picked_although_another_matches_better() -> None:
     union = union_of({"type": ["string", "integer"]})
     assert choose(union, Picked(0, 5)) == 0
-    assert [error.problem for error in check(union, Picked(0, 5))] == ["must be a string, got 5"]
+    assert check(union, Picked(0, 5)) == []
     assert json_of(union, Picked(0, 5)) == 5
 
 
@@ -185,3 +193,26 @@ def test_variants_are_fields_like_any_other() -> None:
     assert isinstance(text, TextField)
     assert isinstance(number, IntegerField)
     assert (text.max_length, number.minimum) == (2, 3)
+
+
+def test_union_errors_are_those_of_the_picked_variant_and_counted_once() -> None:
+    schema: JSON = {"anyOf": [{"type": "integer", "minimum": 5}, {"type": "integer", "maximum": 1}]}
+    union = union_of(schema)
+    instant = check(union, Picked(1, 3), "/x")
+    assert [error.problem for error in instant] == ["must be at most 1, got 3"]
+    found = validate({"properties": {"x": schema}}, {"x": 3}).errors
+    assert combined_errors(instant, found, is_final=True) == instant
+
+
+def test_value_of_the_wrong_type_names_every_type() -> None:
+    union = union_of({"type": ["string", "integer"]})
+    assert [error.problem for error in check(union, Picked(0, []))] == [
+        "must be one of: string, integer; got an array"
+    ]
+
+
+def test_full_validation_overrules_an_immediate_check() -> None:
+    entry = FieldError("/a", "is a duplicate key", is_entry=True)
+    wrong = FieldError("/b", "must be an integer")
+    assert combined_errors([entry, wrong], [], is_final=True) == [entry]
+    assert combined_errors([entry, wrong], [], is_final=False) == [entry, wrong]

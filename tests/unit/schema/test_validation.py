@@ -70,13 +70,52 @@ def test_violations_are_described_in_plain_words(schema: JSON, value: JSON, expe
 
 
 def test_nearest_union_variant_is_named_with_what_it_lacks() -> None:
-    assert reported(SHAPES, {"x": {"kind": "circle"}}) == [
-        "x: matches none of the 2 variants. The closest is Circle: radius is required but not set",
-        "x.radius: is required but not set",
-    ]
-    assert reported(SHAPES, {"x": {"kind": "square", "radius": 1}})[0] == (
-        "x: matches none of the 2 variants. The closest is square: width is required but not set"
+    assert reported(SHAPES, {"x": {"kind": "circle"}}) == ["x.radius: is required but not set"]
+    assert reported(SHAPES, {"x": {"kind": "square", "radius": 1}}) == ["x.width: is required but not set"]
+    assert reported({"anyOf": [{"maximum": 5}, {"title": "Large", "minimum": 10}]}, 7)[0].startswith(
+        "matches none of the 2 variants. The closest is "
     )
+
+
+def test_unknown_tag_lists_the_tags_of_all_variants() -> None:
+    variants: list[JSON] = [
+        {"properties": {"kind": {"const": f"k{number}"}, "n": {"type": "integer"}}, "required": ["kind", "n"]}
+        for number in range(100)
+    ]
+    assert reported({"oneOf": variants}, {"kind": "fox"}) == [
+        "kind: must be one of 'k0', 'k1', 'k2', 'k3', 'k4', 'k5' or 94 more, got 'fox'"
+    ]
+    assert reported({"oneOf": variants}, {"kind": "k77"}) == ["n: is required but not set"]
+
+
+def test_union_of_required_sets_lists_the_sets() -> None:
+    schema: JSON = {"anyOf": [{"required": ["a"]}, {"required": ["b", "c"]}]}
+    assert reported(schema, {}) == ["requires one of: a; b and c"]
+
+
+def test_objects_among_the_choices_are_shown() -> None:
+    assert reported({"enum": [{"a": 1}, {"a": 2}]}, {"a": 3}) == [
+        'must be one of {"a": 1}, {"a": 2}, got {"a": 3}'
+    ]
+
+
+def test_schema_that_allows_no_key_says_so() -> None:
+    assert reported({"propertyNames": False}, {}) == []
+    assert reported({"propertyNames": False}, {"a": 1}) == ["has keys, but the schema allows none"]
+
+
+def test_numbers_of_the_schema_are_exact() -> None:
+    exact = ExactNumber("0.1234567890123456789")
+    rounded = ExactNumber("0.12345678901234568")
+    for schema in ({"const": exact}, {"enum": [exact]}):
+        assert reported(schema, exact) == []
+        assert reported(schema, rounded) == ["must be 0.1234567890123456789, got 0.12345678901234568"]
+
+
+def test_pattern_that_takes_too_long_is_a_note() -> None:
+    result = validate({"properties": {"a": {"pattern": "^(a|a?)+(?=b)$"}}}, {"a": "a" * 60})
+    assert result.errors == ()
+    assert "a was not checked against its pattern" in result.unchecked
 
 
 @pytest.mark.parametrize(

@@ -39,6 +39,7 @@ from inspector.schema.values import (
     FormError,
     Resolve,
     ResolvedDraft,
+    combined_errors,
     resolve_draft,
 )
 
@@ -256,10 +257,11 @@ class ArgumentsEditor(QWidget):
 
     def all_errors(self) -> list[FieldError]:
         """Return all known errors including the full validation's, one per pointer."""
-        found: dict[str, FieldError] = {}
-        for error in (*self.errors(), *self._verdict.errors):
-            found.setdefault(error.pointer, error)
-        return list(found.values())
+        return combined_errors(self.errors(), self._verdict.errors, is_final=self._is_decided())
+
+    def _is_decided(self) -> bool:
+        """True if the full validation of the current value found everything."""
+        return self._validation.is_checked and self._verdict.is_final
 
     def go_to_next_error(self) -> None:
         """Bring the errors into view one after the other, in the form or in the text."""
@@ -294,7 +296,8 @@ class ArgumentsEditor(QWidget):
     def _on_validated(self, verdict: ValidationResult) -> None:
         verdict = replace(verdict, errors=tuple(self._resolved.errors(verdict.errors)))
         self._verdict = verdict
-        self.form.set_validation_errors(() if self.is_json_shown() else verdict.errors)
+        errors = () if self.is_json_shown() else verdict.errors
+        self.form.set_validation_errors(errors, is_final=verdict.is_final)
         self.bar.show_message(verdict.unchecked, MUTED)
         self._show_errors()
 
@@ -336,7 +339,7 @@ class ArgumentsEditor(QWidget):
             self._refuse(_JSON, "")
             return False
         self.form.set_value(self._parsed_text)
-        self.form.set_validation_errors(self._verdict.errors)
+        self.form.set_validation_errors(self._verdict.errors, is_final=self._is_decided())
         self._show_view(_FORM)
         self._show_errors()
         return True
@@ -498,7 +501,7 @@ class DelayedValidation(QObject):
         super().__init__(parent)
         self._schema: JSON = True
         self._sequence_number = 0
-        self._is_checked = False
+        self.is_checked = False
         self._validate: Validate | None = None
         self._value: Callable[[], JSONObject | None] = lambda: None
         self._delay = QTimer(self, singleShot=True, interval=VALIDATION_DELAY_MS)
@@ -507,7 +510,7 @@ class DelayedValidation(QObject):
     @property
     def is_current(self) -> bool:
         """True if the result for the current value is known, or if there is no validator."""
-        return self._is_checked or self._validate is None
+        return self.is_checked or self._validate is None
 
     def set_schema(self, schema: JSON) -> None:
         self._schema = schema
@@ -535,7 +538,7 @@ class DelayedValidation(QObject):
 
     def _invalidate(self) -> None:
         self._sequence_number += 1
-        self._is_checked = False
+        self.is_checked = False
 
     def _on_validated(
         self,
@@ -544,7 +547,7 @@ class DelayedValidation(QObject):
         verdict: ValidationResult,
     ) -> None:
         if shiboken6.isValid(self) and sequence_number == self._sequence_number:
-            self._is_checked = True
+            self.is_checked = True
             self.checked.emit(verdict)
         if then is not None:
             then(verdict)

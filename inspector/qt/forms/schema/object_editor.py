@@ -13,6 +13,8 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from inspector.base.json.values import shorten
+from inspector.base.plain_text import one_line
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.field_row import FieldRow
 from inspector.qt.forms.schema.item_rows import LazyRows
@@ -20,7 +22,7 @@ from inspector.qt.forms.schema.map_editor import MapRows
 from inspector.qt.theme import SPACE_4
 from inspector.qt.widgets.inputs.controls import TextButton
 from inspector.qt.widgets.layout import IndentedBlock, vbox
-from inspector.qt.widgets.text.labels import set_label_text, small_label
+from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
 from inspector.qt.widgets.text.text_box import is_plain_line
 from inspector.schema.drafts import effective, settle_draft
 from inspector.schema.fields import Field, ListField, MapField, Member, ObjectField, TupleField, UnionField
@@ -39,6 +41,7 @@ from inspector.schema.values import (
 _ROW_HEIGHT = 64
 _MAX_KEY_ROWS = 200
 _MAX_DEPTH = 3
+_MAX_UNKNOWN_ERRORS = 6
 # Compared part by part, or not comparable.
 _PARTS = frozenset(
     (
@@ -161,6 +164,7 @@ class MemberRows(QWidget):
         self._extra_keys: MapRows | None = None
         self._aside_label = small_label(factory.style, "")
         self._unknown_label = small_label(factory.style, "")
+        self._unknown_error_label = small_label(factory.style, "", ERROR)
         self.remove_button = TextButton("Remove", factory.style.small, QPalette.ColorRole.Link)
         self.remove_button.clicked.connect(self._on_remove_clicked)
         self._lay_out()
@@ -217,6 +221,15 @@ class MemberRows(QWidget):
             row.show_errors(errors, child(pointer, name))
         if self._extra_keys is not None:
             self._extra_keys.show_errors(errors, pointer)
+        self._show_unknown_errors()
+
+    def _show_unknown_errors(self) -> None:
+        """Show the errors of the keys that have no row."""
+        names = self._last_draft.keys() - self._members.keys() if self._extra_keys is None else ()
+        found = {name: self._errors.get(child(self._pointer, name)) for name in sorted(names)}
+        lines = [f"{one_line(shorten(name, 80))} {problem}" for name, problem in found.items() if problem]
+        set_label_text(self._unknown_error_label, "\n".join(lines[:_MAX_UNKNOWN_ERRORS]))
+        self._unknown_error_label.setVisible(bool(lines))
 
     def mark_touched(self) -> None:
         self._was_touched = True
@@ -229,6 +242,8 @@ class MemberRows(QWidget):
             self._lazy.show_row(self._names.index(path[0]))
             return self._rows[path[0]].at(path[1:])
         found = self._extra_keys.at(path) if self._extra_keys is not None else None
+        if found is None and path and path[0] in self._last_draft:
+            return self.remove_button
         return found if found is not None else self
 
     def _draft_of(self, name: str) -> Draft:
@@ -321,6 +336,7 @@ class MemberRows(QWidget):
         names = ", ".join(unknown) if not has_rows else ""
         set_label_text(self._unknown_label, f"Sent, but not in the schema: {names}. Edit as JSON.")
         self._unknown_label.setVisible(bool(names))
+        self._show_unknown_errors()
         self.remove_button.setVisible(bool(names))
         text = ", ".join(aside)
         set_label_text(self._aside_label, f"Not sent while it does not apply: {text}.")
@@ -353,7 +369,13 @@ class MemberRows(QWidget):
         self._on_row_changed()
 
     def _lay_out(self) -> None:
-        unknown = vbox(None, self._unknown_label, (self.remove_button, 0, Qt.AlignmentFlag.AlignLeft), gap=0)
+        unknown = vbox(
+            None,
+            self._unknown_label,
+            self._unknown_error_label,
+            (self.remove_button, 0, Qt.AlignmentFlag.AlignLeft),
+            gap=0,
+        )
         vbox(self, self._lazy, self._aside_label, unknown, gap=SPACE_4)
 
 

@@ -39,11 +39,11 @@ from inspector.qt.forms.schema.text_editors import (
     NumberEditor,
 )
 from inspector.qt.forms.schema.union_editor import UnionEditor
-from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot
+from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot, show_error
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import bind_keys
 from inspector.qt.widgets.layout import vbox
-from inspector.qt.widgets.text.labels import FormStyle, small_label
+from inspector.qt.widgets.text.labels import ERROR, FormStyle, small_label
 from inspector.schema.check import check
 from inspector.schema.fields import (
     BooleanField,
@@ -58,7 +58,15 @@ from inspector.schema.fields import (
     TupleField,
     UnionField,
 )
-from inspector.schema.values import ABSENT, Draft, FieldError, Resolve, json_of, resolve_draft
+from inspector.schema.values import (
+    ABSENT,
+    Draft,
+    FieldError,
+    Resolve,
+    combined_errors,
+    json_of,
+    resolve_draft,
+)
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
 _SCROLL_DELAYS_MS = (0, 50, 200)
@@ -97,6 +105,7 @@ class SchemaForm(QWidget):
         self._factory = SchemaEditorFactory(theme, warnings=warnings)
         self._resolve: Resolve | None = None
         self._validation_errors: Sequence[FieldError] = ()
+        self._is_final = False  # the validation of the current value found everything
         self._errors: list[FieldError] | None = None  # cache, until something is edited
         self._column = vbox(
             self,
@@ -104,6 +113,9 @@ class SchemaForm(QWidget):
             gap=SPACE_4,
             margin=(SPACE_3, SPACE_4),
         )
+        self._error_label = small_label(self._factory.style, "", ERROR)
+        self._error_label.hide()
+        self._column.addWidget(self._error_label)
         self._members: MemberRows | None = None
         self._variants: ValueSlot | None = None
         if field.union is not None:
@@ -149,7 +161,7 @@ class SchemaForm(QWidget):
     def set_value(self, value: JSONObject) -> None:
         """Show a value. Its parts are not copied: do not modify them afterwards."""
         self._factory.reset_budget()
-        self._validation_errors, self._errors = (), None
+        self._validation_errors, self._is_final, self._errors = (), False, None
         if self._members is not None:
             self._members.set_draft(dict(value))
         elif self._variants is not None:
@@ -171,17 +183,14 @@ class SchemaForm(QWidget):
         self._resolve, self._errors = resolve, None
         self._show_errors()
 
-    def set_validation_errors(self, findings: Sequence[FieldError]) -> None:
-        """Set the results of the full validation, shown where there is no other error."""
-        self._validation_errors = findings
+    def set_validation_errors(self, findings: Sequence[FieldError], *, is_final: bool = False) -> None:
+        """Set the results of the full validation; if final, they decide until the next edit."""
+        self._validation_errors, self._is_final = findings, is_final
         self._show_errors()
 
     def all_errors(self) -> list[FieldError]:
         """Return all known errors, one per pointer."""
-        errors: dict[str, FieldError] = {}
-        for error in (*self.errors(), *self._validation_errors):
-            errors.setdefault(error.pointer, error)
-        return list(errors.values())
+        return combined_errors(self.errors(), self._validation_errors, is_final=self._is_final)
 
     def reveal_errors(self) -> None:
         """Also show missing values, and go to the first error."""
@@ -217,7 +226,7 @@ class SchemaForm(QWidget):
         return self._variants.draft() if self._variants is not None else ABSENT
 
     def _on_changed(self) -> None:
-        self._errors = None
+        self._errors, self._is_final = None, False
         self._show_errors()
         self.value_changed.emit()
 
@@ -226,6 +235,11 @@ class SchemaForm(QWidget):
         whole = self._members or self._variants
         if whole is not None:
             whole.show_errors(errors, "")
+        show_error(self._error_label, errors.get("", ""))
+
+    def error_text(self) -> str:
+        """Return the error shown for the whole object, "" if none."""
+        return self._error_label.text()
 
     def _notes(self) -> Sequence[str]:
         field = self._field

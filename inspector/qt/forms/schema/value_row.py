@@ -102,8 +102,7 @@ class ValueRow(QWidget):
             self._error_label = small_label(self._factory.style, "", ERROR)
             self.column.insertWidget(self._error_position(), self._error_label)
         if self._error_label is not None:
-            set_label_text(self._error_label, error[:1].upper() + error[1:])
-            self._error_label.setVisible(bool(error))
+            show_error(self._error_label, error)
 
     def mark_touched(self) -> None:
         """From now on, also report missing values, here and inside."""
@@ -189,6 +188,12 @@ class ValueRow(QWidget):
     def _on_field_chosen(self) -> None:
         self.slot.set_draft(self.slot.draft())
         self.on_slot_changed()
+
+
+def show_error(label: QLabel, problem: str) -> None:
+    """Show an error as a sentence, or nothing."""
+    set_label_text(label, problem[:1].upper() + problem[1:])
+    label.setVisible(bool(problem))
 
 
 class ValueSlot:
