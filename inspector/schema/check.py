@@ -14,6 +14,7 @@ from inspector.base.json.values import JSON, shorten, write_number
 from inspector.base.units import plural
 from inspector.schema.drafts import (
     ABSENT,
+    Absent,
     Draft,
     InactiveDraft,
     Pairs,
@@ -103,8 +104,8 @@ class _Check:
             yield from entry_errors
             return
         failed = [errors]
-        for other in field.variants if value is not ABSENT else ():
-            if other is variant:
+        for other in field.variants:
+            if other is variant or isinstance(value, Absent):
                 continue
             failed.append(self._errors_of_other(other.field, value, pointer))
             if not failed[-1]:
@@ -296,7 +297,7 @@ def short_text(value: Draft, *, shows_parts: bool = False) -> str:
     if not isinstance(value, list | dict | Pairs):
         return shorten(write_line(value), 60)  # type: ignore[arg-type]
     if shows_parts and not isinstance(value, Pairs):
-        return shorten(write_line(value), 60)  # type: ignore[arg-type]
+        return shorten(write_line(value), 60)
     return "an array" if isinstance(value, list) else "an object"
 
 

@@ -304,7 +304,6 @@ class MainWindow(QMainWindow):
         self._bridge.server_removed.connect(self._on_server_removed)
         self._bridge.problem_found.connect(self.notices.show_problem)
         self._bridge.problem_resolved.connect(self.notices.withdraw)
-        self.traffic_options.problem_found.connect(self.notices.show_problem)
         self._bridge.secrets_changed.connect(self._on_secrets_changed)
         self._bridge.inbox_changed.connect(self._on_inbox_changed)
         self._bridge.discovered_servers_changed.connect(self._on_discovery_finished)

@@ -107,7 +107,8 @@ def test_schema_that_allows_no_key_says_so() -> None:
 def test_numbers_of_the_schema_are_exact() -> None:
     exact = ExactNumber("0.1234567890123456789")
     rounded = ExactNumber("0.12345678901234568")
-    for schema in ({"const": exact}, {"enum": [exact]}):
+    schemas: list[JSON] = [{"const": exact}, {"enum": [exact]}]
+    for schema in schemas:
         assert reported(schema, exact) == []
         assert reported(schema, rounded) == ["must be 0.1234567890123456789, got 0.12345678901234568"]
 
