@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import os
+from functools import cache
 from pathlib import Path
 
 import pytest
@@ -188,6 +189,7 @@ def test_no_other_module_opens_files_for_writing() -> None:
     assert found == set(WRITERS)
 
 
+@cache
 def _tree(path: Path) -> ast.Module:
     return ast.parse(path.read_bytes())
 
