@@ -20,8 +20,8 @@ SHELL_FILES = [
 STAGES = [
     "ruff check",
     "ruff format --check",
-    "mypy",
     "lint-imports",
+    "mypy",
     "pytest --numprocesses 2",
 ]
 
