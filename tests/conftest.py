@@ -6,6 +6,7 @@ The leak guards are in `helpers/leaks.py`.
 from __future__ import annotations
 
 import gc
+import itertools
 import os
 import sys
 import tempfile
@@ -44,11 +45,21 @@ hypothesis.settings.register_profile(
 hypothesis.settings.register_profile("quick", hypothesis.settings.get_profile("project"), max_examples=10)
 hypothesis.settings.load_profile("project")
 
+_TESTS_BETWEEN_TRIMS = 20
+_finished = itertools.count(1)
+
 
 def pytest_collection_finish() -> None:
     """Exempt the collected tests from garbage collection: traversing them takes a third of a second."""
     gc.collect()
     gc.freeze()
+
+
+def pytest_runtest_logfinish() -> None:
+    """Return free memory to the system now and then, as the application does, if a test has loaded it."""
+    hooks = sys.modules.get("inspector.app.runtime_hooks")
+    if hooks is not None and next(_finished) % _TESTS_BETWEEN_TRIMS == 0:
+        hooks.trim_heap()
 
 
 @pytest.hookimpl(trylast=True)

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import gc
-import itertools
 import weakref
 from collections.abc import Callable, Generator, Iterator
 from functools import partial
@@ -15,7 +14,6 @@ from PySide6.QtGui import QPalette
 from PySide6.QtWidgets import QApplication
 from pytestqt.qtbot import QtBot
 
-from inspector.app.runtime_hooks import trim_heap
 from inspector.config.foreign.discovery import ConfigLocation
 from inspector.config.servers.entries import HttpEntry
 from inspector.demo.servers import command
@@ -25,8 +23,6 @@ from tests.qt.lens_driver import TIMEOUT, Lens
 
 # The applications that tests have closed: their parts must be gone once the test is over.
 _closed: list[weakref.ref[Any]] = []
-_TESTS_BETWEEN_TRIMS = 20
-_numbers = itertools.count(1)
 
 
 @pytest.hookimpl(wrapper=True, tryfirst=True)
@@ -49,8 +45,6 @@ def pytest_runtest_teardown(item: pytest.Item) -> Generator[None, None, None]:
         gc.collect()
     left = sorted({type(found).__name__ for part in _closed if (found := part()) is not None})
     _closed.clear()
-    if next(_numbers) % _TESTS_BETWEEN_TRIMS == 0:
-        trim_heap()  # as the application does
     assert not left, f"still in memory after the window was closed: {', '.join(left)}"
 
 
