@@ -26,6 +26,7 @@ _DEFAULT_MODE = 0o666  # less the umask, which only the system knows
 _PAUSES = (0.01, 0.02, 0.04, 0.08, 0.15, 0.3, 0.5, 0.5)
 # ERROR_ACCESS_DENIED, ERROR_SHARING_VIOLATION, ERROR_LOCK_VIOLATION
 _IN_USE = frozenset({5, 32, 33})
+_STILL_IN_USE = "access denied; another program may have the file open"
 
 
 class AtomicFile:
@@ -103,7 +104,10 @@ def move_file(
             if getattr(exc, "winerror", None) not in _IN_USE:
                 raise
         pause(seconds)
-    move(source, target)
+    try:
+        move(source, target)
+    except PermissionError as exc:
+        raise PermissionError(exc.errno, _STILL_IN_USE, str(target)) from exc
 
 
 def _mode_of(target: Path) -> int | None:

@@ -223,7 +223,8 @@ def _not_read(path: Path, cause: Exception) -> ConfigError:
 
 
 def _not_written(path: Path, cause: Exception) -> ConfigError:
-    return ConfigError(f"Could not write {_display(path)}: {cause}.", "The file was not changed.")
+    reason = cause.strerror if isinstance(cause, OSError) and cause.strerror else cause
+    return ConfigError(f"Could not write {_display(path)}: {reason}.", "The file was not changed.")
 
 
 def _require_object(path: Path, document: JSON) -> JSONObject:

@@ -12,6 +12,7 @@ hidden parts are restyled when they are shown (`style_sheet.py`).
 
 from __future__ import annotations
 
+import sys
 import weakref
 from collections.abc import Sequence
 from enum import Enum
@@ -38,6 +39,8 @@ from inspector.qt.style_sheet import Restyler, StyledWidget, stylesheet
 # Spacing comes in steps of four.
 SPACE_1, SPACE_2, SPACE_3, SPACE_4, SPACE_6, SPACE_8 = 4, 8, 12, 16, 24, 32
 ROW_HEIGHT = 24
+# Windows calls Courier New its monospace font, which is thin and wide. The second is on every Windows.
+_WINDOWS_MONO_FONTS = ("Cascadia Mono", "Consolas")
 HEADER_HEIGHT = 36
 ICON_SIZE = 16
 
@@ -270,9 +273,11 @@ class Theme(QObject):
         """Return the system's UI font, scaled."""
         return _scaled(QFontDatabase.systemFont(QFontDatabase.SystemFont.GeneralFont), scale, weight)
 
-    def mono_font(self, scale: float = 1.0) -> QFont:
+    def mono_font(self, scale: float = 1.0, platform: str = sys.platform) -> QFont:
         """Return the system's monospace font, for wire data, as tall as the UI font."""
         font = QFontDatabase.systemFont(QFontDatabase.SystemFont.FixedFont)
+        if platform == "win32":
+            font.setFamilies([*_WINDOWS_MONO_FONTS, *font.families()])
         font.setStyleHint(QFont.StyleHint.Monospace)
         _copy_size(self.ui_font(), font)
         return _scaled(font, scale, QFont.Weight.Normal)

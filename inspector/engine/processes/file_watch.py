@@ -480,4 +480,4 @@ def _add_file(files: dict[str, Stamp], path: str) -> None:
     except OSError:
         return
     if stat.S_ISREG(found.st_mode):
-        files[path] = (found.st_mtime_ns, found.st_size)
+        files[path.replace("/", os.sep)] = (found.st_mtime_ns, found.st_size)

@@ -300,6 +300,12 @@ def test_fonts_share_a_size_and_scale(theme: Theme) -> None:
     assert theme.row_height() >= 22
 
 
+def test_windows_has_a_better_monospace_font_than_courier_new(theme: Theme) -> None:
+    system, windows = theme.mono_font(platform="linux"), theme.mono_font(platform="win32")
+    assert windows.families() == ["Cascadia Mono", "Consolas", *system.families()]
+    assert windows.pointSizeF() == theme.ui_font().pointSizeF()
+
+
 def test_placeholder_text_is_readable_too(theme: Theme, qtbot: QtBot) -> None:
     line = QLineEdit()
     qtbot.addWidget(line)

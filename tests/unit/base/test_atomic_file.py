@@ -142,7 +142,7 @@ def test_move_is_retried_while_another_process_has_the_target_open(tmp_path: Pat
 
 def test_move_fails_after_less_than_two_seconds(tmp_path: Path) -> None:
     mover = Mover(1000)
-    with pytest.raises(PermissionError):
+    with pytest.raises(PermissionError, match="access denied; another program may have the file open"):
         move_file(tmp_path / "new", tmp_path / "target", move=mover.move, pause=mover.pauses.append)
     assert 1 <= sum(mover.pauses) <= 2
 

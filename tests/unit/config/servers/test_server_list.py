@@ -200,7 +200,7 @@ def test_failed_write_leaves_the_file_and_no_temp_files(
         raise OSError(28, "No space left on device")
 
     monkeypatch.setattr(os, "replace", fail)
-    with pytest.raises(ConfigError, match=r"Could not write .*No space left on device"):
+    with pytest.raises(ConfigError, match=r"Could not write .*servers\.json: No space left on device\."):
         server_list.save(HTTP)
     assert path.read_bytes() == before
     assert sorted(os.listdir(path.parent)) == [".servers.json.lock", "servers.json"]
