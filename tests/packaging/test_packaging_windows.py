@@ -84,7 +84,7 @@ def test_all_tests_are_run_and_deselected_ones_are_listed(root: Sandbox) -> None
 
 def test_paths_in_the_script_exist_and_deselected_tests_have_a_reason() -> None:
     for path in script_list("TESTS"):
-        assert (PROJECT / path).is_dir(), path
+        assert (PROJECT / path).exists(), path
     for line in script_list("DESELECTED"):
         test, _, reason = line.partition("  # ")
         path, _, name = test.partition("::")

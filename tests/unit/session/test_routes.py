@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 
@@ -148,9 +149,10 @@ def test_network_settings_of_an_entry_reach_the_transport(
 
 
 async def test_folder_roots_become_urls_and_urls_are_kept() -> None:
-    folders = ["/srv/my files"]
+    drive = Path.cwd().drive  # on Windows
+    folders = [f"{drive}/srv/my files"]
     list_roots = roots_of(lambda: tuple(folders))
-    files: JSONObject = {"uri": "file:///srv/my%20files", "name": "my files"}
+    files: JSONObject = {"uri": f"file://{drive and '/'}{drive}/srv/my%20files", "name": "my files"}
     assert await list_roots({}) == {"roots": [files]}
     folders += ["file:///C:/a%20b/", "repo://x"]  # the current folders are used
     assert await list_roots({}) == {

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import sys
 from pathlib import Path
 
@@ -14,6 +13,7 @@ from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.processes.processes import ProcessView
 from inspector.engine.processes.sample import take_sample, tree_cpu_ns
 from inspector.engine.views import CallOutcome, ServerStatus
+from tests.helpers.platforms import IS_WINDOWS, needs_process_groups
 from tests.helpers.servers import Lab, fault_entry, shell_entry
 
 SERVER = Path(__file__).parents[3] / "helpers" / "workserver.py"
@@ -72,7 +72,7 @@ async def test_children_are_listed_below_their_parents(lab: Lab) -> None:
     assert view.sample.threads >= 3
 
 
-@pytest.mark.skipif(os.name != "posix", reason="groups of processes are of POSIX")
+@needs_process_groups
 async def test_orphaned_process_is_still_shown(lab: Lab) -> None:
     await started(lab)
     await call(lab, "orphan")
@@ -133,12 +133,13 @@ async def test_requested_exit_is_distinguished(lab: Lab) -> None:
     assert ended.was_requested
 
 
-async def test_crash_during_a_call_is_in_the_history_with_its_signal(lab: Lab) -> None:
+async def test_crash_during_a_call_is_in_the_history_with_its_status(lab: Lab) -> None:
+    status = "exited with code 9" if IS_WINDOWS else "was terminated by signal SIGKILL"
     await started(lab)
     await call(lab, "crash")
     await lab.until(ServerStatus.FAILED)
     (ended,) = (await lab.engine.processes.scan("srv")).ended
-    assert (ended.status, ended.was_requested) == ("was terminated by signal SIGKILL", False)
+    assert (ended.status, ended.was_requested) == (status, False)
     assert ended.last_lines == ("about to crash",)
 
 
