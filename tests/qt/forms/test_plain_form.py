@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, QPointF, Qt
+from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QLineEdit, QPushButton
+from PySide6.QtWidgets import QApplication, QLineEdit, QPushButton
 from pytestqt.qtbot import QtBot
 
 from inspector.base.json.values import JSON, JSONObject
@@ -143,6 +144,24 @@ def test_invalid_json_keeps_the_previous_value_and_is_reported(form: PlainForm) 
     assert (form.value(), form.problem()) == ({}, "")
 
 
+def test_json_numbers_and_booleans_are_told_apart(form: PlainForm) -> None:
+    form.set_value({"extra": {"n": 1}})
+    box = form.editor("extra", PlainJson).box
+    box.set_text('{"n": true}')
+    box.edited.emit()
+    assert str(form.value()) == "{'extra': {'n': True}}"
+
+
+def test_long_json_is_read_when_typing_pauses_or_on_finish(form: PlainForm, qtbot: QtBot) -> None:
+    box = form.editor("extra", PlainJson).box
+    with qtbot.assertNotEmitted(form.value_changed):
+        box.set_text('{"n": "' + "x" * 40_000 + '"}')
+        box.edited.emit()
+    with qtbot.waitSignal(form.value_changed):
+        form.finish()
+    assert len(str(form.value())) > 40_000
+
+
 def test_seconds_that_are_not_a_number_are_kept_to_be_reported(form: PlainForm) -> None:
     line = form.editor("timeout", PlainSeconds).line
     line.setText("soon")
@@ -183,6 +202,27 @@ def test_line_is_finished_when_it_is_left_and_not_while_typing(form: PlainForm, 
         QTest.keyClicks(line, "abc")
     with qtbot.waitSignal(form.editing_finished):
         QTest.keyClick(line, Qt.Key.Key_Return)
+
+
+@pytest.mark.parametrize("name", ["kind", "wait"])
+def test_the_wheel_scrolls_the_form_and_changes_nothing(form: PlainForm, name: str) -> None:
+    before = form.value()
+    box = form.editor(name, PlainEditor).widget
+    box.setFocus()
+    center = QPointF(box.rect().center())
+    wheel = QWheelEvent(
+        center,
+        QPointF(box.mapToGlobal(box.rect().center())),
+        QPoint(),
+        QPoint(0, -120),
+        Qt.MouseButton.NoButton,
+        Qt.KeyboardModifier.NoModifier,
+        Qt.ScrollPhase.NoScrollPhase,
+        False,
+    )
+    QApplication.sendEvent(box, wheel)
+    assert not wheel.isAccepted()
+    assert form.value() == before
 
 
 def test_tab_goes_from_a_control_to_the_buttons_in_its_row(form: PlainForm) -> None:

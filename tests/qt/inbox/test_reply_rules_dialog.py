@@ -166,6 +166,18 @@ def test_invalid_json_is_reported_and_the_rule_keeps_its_reply(lens: Lens) -> No
     assert dialog.rules[0].reply == {"odd": 1}
 
 
+def test_invalid_json_does_not_discard_changes_of_other_fields(lens: Lens) -> None:
+    endpoint = {"url": "http://localhost:1/v1", "extra": {"seed": 7}}
+    write(lens, {"kind": "endpoint", "name": "M", "endpoint": endpoint})
+    dialog = opened(lens, 1)
+    QTest.keyClicks(dialog.form.fields.editor("endpoint.extra", PlainJson).box, "oops")
+    QTest.keyClicks(line(dialog, "endpoint.url"), "/chat")
+    dialog.form.settle()
+    assert "Extra is not JSON" in dialog.form.alert.text("rule")
+    assert dialog.rules[0].endpoint.url == "http://localhost:1/v1/chat"
+    assert dialog.rules[0].endpoint.extra == {"seed": 7}
+
+
 def test_invalid_filter_is_marked(lens: Lens) -> None:
     write(lens, {"kind": "echo", "name": "A"})
     dialog = opened(lens, 1)

@@ -10,6 +10,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtGui import QGuiApplication
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QLineEdit
+from pytestqt.qtbot import QtBot
 
 from inspector.base.json.values import JSONObject
 from inspector.config.servers.entries import Entry, HttpEntry, SecretRef, StdioEntry
@@ -17,7 +18,10 @@ from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.edit_server import EditServerDialog
 from inspector.qt.forms.schema.plain_editors import PlainBox, PlainLine, PlainSeconds, PlainSwitch
 from inspector.qt.forms.server.entry_editors import EnvironmentEditor, NameValueEditor
+from inspector.qt.forms.server.server_form import ServerForm
+from inspector.qt.theme import Theme
 from tests.qt.lens_driver import Lens, scripted, visible_text
+from tests.qt.login.login_stage import ICONS
 
 REMOTE = HttpEntry(name="remote", url="http://127.0.0.1:9/mcp")
 
@@ -424,3 +428,14 @@ def test_enabling_a_server_connects_it(lens: Lens) -> None:
     lens.wait_for("one", ServerStatus.CONNECTED)
     lens.do("server.enable")
     lens.wait_for("one", ServerStatus.DISABLED)
+
+
+def test_theme_can_change_after_the_form_was_closed(qtbot: QtBot) -> None:
+    theme = Theme(ICONS)
+    form = ServerForm("one", {"command": "x", "color": "red"}, theme)
+    form.transport_switch.setParent(form)
+    gone: list[object] = []
+    form.destroyed.connect(lambda: gone.append(form))
+    form.deleteLater()
+    qtbot.waitUntil(lambda: bool(gone))
+    theme.changed.emit()

@@ -51,6 +51,8 @@ DELAY_MS = 1_000
 _NUMBER_WIDTH, _SECONDS_WIDTH, _MIN_CHOICE_WIDTH = 130, 90, 90
 _MIN_JSON_HEIGHT = 90
 _MAX_LINES = 12
+# JSON of up to this size is read on each key press.
+_MAX_READ_AT_ONCE, _PAUSE_MS = 32 * 1024, 300
 _STORED_HINT = "in the secret store; type to replace it"
 _DELETED_HINT = "will be deleted when you save"
 
@@ -440,18 +442,50 @@ class PlainNames(PlainLine):
 
 
 class PlainJson(PlainEditor):
-    """An object as JSON text; empty text is ABSENT."""
+    """An object as JSON text; empty text is ABSENT. A long text is read when typing pauses."""
 
     is_tall = True
 
     def make_widget(self) -> QWidget:
+        self._draft: Draft = ABSENT
+        self._is_read = True
         self.box = JsonEdit(self.theme)
         self.box.setPlaceholderText(self.hint.placeholder)
         self.box.setMinimumHeight(_MIN_JSON_HEIGHT)
-        self.box.edited.connect(self.on_change)
+        self.box.edited.connect(self._on_edited)
+        self._pause = QTimer(self.box, interval=_PAUSE_MS, singleShot=True)
+        self._pause.timeout.connect(self._on_pause)
         return self.box
 
     def draft(self) -> Draft:
+        if not self._is_read:
+            self._draft, self._is_read = self._read(), True
+        return self._draft
+
+    def set_draft(self, draft: Draft) -> bool:
+        if draft is not ABSENT and not isinstance(draft, dict):
+            return False
+        self.box.set_text(write_exactly(draft) if isinstance(draft, dict) else "")
+        self._draft, self._is_read = draft, True
+        self._pause.stop()
+        return True
+
+    def finish(self) -> None:
+        if self._pause.isActive():
+            self._pause.stop()
+            self._on_pause()
+
+    def _on_edited(self) -> None:
+        if self.box.document().characterCount() > _MAX_READ_AT_ONCE:
+            self._pause.start()
+        else:
+            self._on_pause()
+
+    def _on_pause(self) -> None:
+        self._is_read = False
+        self.on_change()
+
+    def _read(self) -> Draft:
         text = self.box.text().strip()
         try:
             value: JSON = read_exactly(text) if text else {}
@@ -460,12 +494,6 @@ class PlainJson(PlainEditor):
         if not isinstance(value, dict):
             return Unreadable(text, f"{self.hint.text} must be a JSON object: {{…}}.")
         return value if text else ABSENT
-
-    def set_draft(self, draft: Draft) -> bool:
-        if draft is not ABSENT and not isinstance(draft, dict):
-            return False
-        self.box.set_text(write_exactly(draft) if isinstance(draft, dict) else "")
-        return True
 
 
 def choice_field(title: str, labels: Mapping[Any, str], description: str = "") -> ChoiceField:

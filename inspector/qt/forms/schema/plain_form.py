@@ -12,6 +12,7 @@ from typing import TypeVar
 from PySide6.QtCore import Qt, Signal
 from PySide6.QtWidgets import QGridLayout, QWidget
 
+from inspector.base.json.text import same
 from inspector.base.json.values import JSON, JSONObject, member_of, with_member, without_member
 from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSwitch, make_editor
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_4, Theme
@@ -63,8 +64,7 @@ class PlainForm(QWidget):
         value = self._value
         for name, part in self._parts.items():
             draft = part.editor.draft()
-            is_same = draft == part.shown and type(draft) is type(part.shown)
-            if not is_same and not isinstance(draft, Unreadable):
+            if not isinstance(draft, Unreadable) and not _is_same(draft, part.shown):
                 value = self.with_content(value, name, draft)
         return value
 
@@ -237,3 +237,10 @@ class PlainRow(QWidget):
         if self._json_only is not None:
             self._json_only.setVisible(is_json_only)
             self._editor.widget.setVisible(not is_json_only)
+
+
+def _is_same(one: Draft, other: Draft) -> bool:
+    """Return whether two drafts are the same JSON; 1 and true are not."""
+    if one is ABSENT or other is ABSENT:
+        return one is other
+    return same(one, other)  # type: ignore[arg-type]  # the drafts of editors are JSON

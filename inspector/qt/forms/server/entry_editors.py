@@ -7,13 +7,14 @@ only a reference to it.
 from __future__ import annotations
 
 import os
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import partial
 from typing import Any
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QObject, QSize, Qt, Signal
 from PySide6.QtGui import QAction, QColor, QIcon, QPainter, QPixmap
-from PySide6.QtWidgets import QGridLayout, QLineEdit, QWidget
+from PySide6.QtWidgets import QComboBox, QGridLayout, QLineEdit, QWidget
 
 from inspector.base.environment import inherited_variables
 from inspector.base.json.values import JSON, JSONObject
@@ -110,15 +111,24 @@ class ColorEditor(PlainChoice):
 
     def make_widget(self) -> QWidget:
         box = super().make_widget()
-        self._paint()
-        self.theme.changed.connect(self._paint)
+        _Swatches(self.box, self.theme, [str(value) for value in self.choices])
         return box
 
+
+class _Swatches(QObject):
+    """Paints the colors of a drop-down, and again when the theme changes."""
+
+    def __init__(self, box: QComboBox, theme: Theme, colors: Sequence[str]) -> None:
+        super().__init__(box)  # disconnected with it
+        self._box, self._theme, self._colors = box, theme, colors
+        box.setIconSize(QSize(_SWATCH, _SWATCH))
+        theme.changed.connect(self._paint)
+        self._paint()
+
     def _paint(self) -> None:
-        self.box.setIconSize(QSize(_SWATCH, _SWATCH))
-        for row, value in enumerate(self.choices):
-            color = self.theme.color(SERVER_TONES[str(value)]) if value else QColor(0, 0, 0, 0)
-            self.box.setItemIcon(row, QIcon(_swatch(color)))
+        for row, value in enumerate(self._colors):
+            color = self._theme.color(SERVER_TONES[value]) if value else QColor(0, 0, 0, 0)
+            self._box.setItemIcon(row, QIcon(_swatch(color)))
 
 
 @dataclass(frozen=True, slots=True)
