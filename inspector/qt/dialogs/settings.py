@@ -35,7 +35,8 @@ from inspector.qt.forms.schema.plain_editors import (
     PlainEditor,
     PlainNames,
     PlainSegments,
-    choice_field,
+    Row,
+    choice,
     make_editor,
 )
 from inspector.qt.link_opener import LinkOpener
@@ -50,7 +51,6 @@ from inspector.schema.fields import (
     ABSENT,
     BooleanField,
     ChoiceField,
-    Field,
     IntegerField,
     ListField,
     NumberField,
@@ -393,7 +393,7 @@ class PathEditor(PlainSegments):
         self.on_finished()
 
 
-def _field_of(setting: Setting) -> tuple[Field, Hint]:
+def _field_of(setting: Setting) -> Row:
     """Return the form field of a setting."""
     title, default = setting.title, setting.default
     match setting.kind:
@@ -406,10 +406,11 @@ def _field_of(setting: Setting) -> tuple[Field, Hint]:
         case Kind.NAMES:
             hint = Hint(PlainNames, "none", width=_TEXT_WIDTH)
             return ListField(title=title, default=default, item=TextField()), hint
-    choices = choice_field(title, dict(setting.choices))
+    labels = dict(setting.choices)
     if setting.kind is Kind.PATH:
-        return choices, Hint(PathEditor, f"/opt/tools/bin{os.pathsep}${{PATH}}", width=_TEXT_WIDTH)
-    return choices, Hint(PlainSegments)
+        example = f"/opt/tools/bin{os.pathsep}${{PATH}}"
+        return choice(title, labels, editor=PathEditor, placeholder=example, width=_TEXT_WIDTH)
+    return choice(title, labels, editor=PlainSegments)
 
 
 class CommandRow(SettingRow):

@@ -21,13 +21,14 @@ from inspector.qt.forms.schema.plain_editors import (
     PlainSeconds,
     PlainSecret,
     PlainSwitch,
-    choice_field,
+    Row,
+    choice,
+    text,
 )
 from inspector.qt.forms.schema.plain_form import PlainForm
 from inspector.qt.theme import Theme
 from inspector.schema.fields import (
     BooleanField,
-    Field,
     IntegerField,
     ListField,
     NumberField,
@@ -37,11 +38,11 @@ from inspector.schema.fields import (
 from tests.qt.lens_driver import visible_text
 from tests.qt.login.login_stage import ICONS
 
-FIELDS: dict[str, tuple[Field, Hint]] = {
-    "kind": (choice_field("Kind", {"a": "A", "b": "B"}), Hint()),
+FIELDS: dict[str, Row] = {
+    "kind": choice("Kind", {"a": "A", "b": "B"}),
     "name": (TextField(title="Name", description="What it is called.", default=""), Hint(page="First")),
-    "network.proxy": (TextField(title="Proxy", default=""), Hint(page="Second", group="Network")),
-    "network.verify": (BooleanField(title="Verify", default=True), Hint(page="Second", group="Network")),
+    "network.proxy": text("Proxy", page="Second", group="Network"),
+    "network.verify": (BooleanField(title="Verify", default=True), Hint(page="Second")),
     "port": (
         IntegerField(title="Port", minimum=0, maximum=9, default=0),
         Hint(shown_if=lambda value: value.get("kind") == "b"),
@@ -124,11 +125,11 @@ def test_value_that_a_row_cannot_show_is_left_to_json(form: PlainForm) -> None:
 
 
 @pytest.mark.parametrize(
-    ("text", "lines"),
+    ("typed", "lines"),
     [("", []), ("a", ["a"]), ("a\n", ["a"]), ("a\n\n", ["a", ""]), ("-y\nb c", ["-y", "b c"])],
 )
-def test_list_has_one_item_per_line(form: PlainForm, text: str, lines: JSON) -> None:
-    form.editor("args", PlainBox).box.setPlainText(text)
+def test_list_has_one_item_per_line(form: PlainForm, typed: str, lines: JSON) -> None:
+    form.editor("args", PlainBox).box.setPlainText(typed)
     assert form.value().get("args", []) == lines
 
 

@@ -29,13 +29,13 @@ from inspector.qt.forms.schema.plain_editors import (
     PlainEditor,
     PlainFile,
     PlainSecret,
-    choice_field,
+    Row,
+    choice,
 )
 from inspector.qt.widgets.inputs.filter_bar import Completer, FilterField
 from inspector.schema.fields import (
     ABSENT,
     BooleanField,
-    Field,
     IntegerField,
     NumberField,
     ObjectField,
@@ -65,7 +65,7 @@ _SCRIPT_HELP = (
     'or {"error": {"code": -1, "message": "…"}}. After the last reply, requests wait for you.'
 )
 _MAX_LENGTH = 2_000
-_CHOICE_WIDTH, _NUMBER_WIDTH = 220, 90
+_NUMBER_WIDTH = 90
 
 
 class FilterEditor(PlainEditor):
@@ -108,16 +108,16 @@ def _is_reply(value: JSONObject, reply: str) -> bool:
     return _of_kind(value, RuleKind.CANNED) and value.get("what", TEXT) == reply
 
 
-def _line(title: str, name: str, placeholder: str, **hints: Any) -> tuple[Field, Hint]:
+def _line(title: str, name: str, placeholder: str, **hints: Any) -> Row:
     return TextField(title=title, max_length=_MAX_LENGTH), Hint(placeholder=placeholder, name=name, **hints)
 
 
-def _json(title: str, what: str, placeholder: str, **hints: Any) -> tuple[Field, Hint]:
+def _json(title: str, what: str, placeholder: str, **hints: Any) -> Row:
     hint = Hint(placeholder=placeholder, name=placeholder, text=what, **hints)
     return ObjectField(title=title), hint
 
 
-def rule_fields(complete: Completer) -> dict[str, tuple[Field, Hint]]:
+def rule_fields(complete: Completer) -> dict[str, Row]:
     """Return the fields; `complete` completes filters."""
     script, endpoint = partial(_of_kind, kind=RuleKind.SCRIPT), partial(_of_kind, kind=RuleKind.ENDPOINT)
     return {
@@ -130,14 +130,8 @@ def rule_fields(complete: Completer) -> dict[str, tuple[Field, Hint]]:
                 name="Filter: which server requests the rule replies to",
             ),
         ),
-        "kind": (
-            choice_field("Reply type", {kind.value: label for kind, label in KIND_LABELS.items()}),
-            Hint(width=_CHOICE_WIDTH),
-        ),
-        "what": (
-            choice_field("Reply", _REPLIES),
-            Hint(width=_CHOICE_WIDTH, shown_if=partial(_of_kind, kind=RuleKind.CANNED)),
-        ),
+        "kind": choice("Reply type", {kind.value: label for kind, label in KIND_LABELS.items()}),
+        "what": choice("Reply", _REPLIES, shown_if=partial(_of_kind, kind=RuleKind.CANNED)),
         "text": (
             TextField(multiline=True),
             Hint(

@@ -9,7 +9,7 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from PySide6.QtCore import QSize, Qt, QTimer
 from PySide6.QtGui import QAction, QWheelEvent
@@ -48,7 +48,7 @@ from inspector.schema.values import Draft, Unreadable
 
 # Wait after the last step: going from 30 days to 20 must not delete for 29.
 DELAY_MS = 1_000
-_NUMBER_WIDTH, _SECONDS_WIDTH, _MIN_CHOICE_WIDTH = 130, 90, 90
+_NUMBER_WIDTH, _SECONDS_WIDTH, _CHOICE_WIDTH, _MIN_CHOICE_WIDTH = 130, 90, 220, 90
 _MIN_JSON_HEIGHT = 90
 _MAX_LINES = 12
 # JSON of up to this size is read on each key press.
@@ -62,10 +62,10 @@ class Hint:
     """How a member of a plain form is edited and when it is shown.
 
     `editor` replaces the default one of the field's type. `page` is the page it is on, `group` the heading
-    above it and the members that follow; with `beside` it is in the row of the member before it. `shown_if`
-    takes the form's value. `name` is the accessible name if it is not the field's title, `text` the label
-    of a member beside another one, or what messages call JSON text. `zero_text` is shown for 0. `lines` is
-    the height of a text box, `width` the width of a control.
+    above it and the following members without one; with `beside` it is in the row of the member before it.
+    `shown_if` takes the form's value. `name` is the accessible name if it is not the field's title, `text`
+    the label of a member beside another one, or what messages call JSON text. `zero_text` is shown for 0.
+    `lines` is the height of a text box, `width` the width of a control.
     """
 
     editor: Callable[[Theme, Field, Hint, OnChange], PlainEditor] | None = None
@@ -82,6 +82,9 @@ class Hint:
     beside: bool = False
     is_mono: bool = False
     shown_if: Callable[[JSONObject], bool] | None = None
+
+
+Row: TypeAlias = tuple[Field, Hint]
 
 
 class PlainEditor(Editor):
@@ -377,7 +380,7 @@ class _ChoiceBox(QComboBox):
 
     def sizeHint(self) -> QSize:
         hint = super().sizeHint()
-        return QSize(self._width or hint.width(), hint.height())
+        return QSize(self._width or max(hint.width(), _CHOICE_WIDTH), hint.height())
 
     def minimumSizeHint(self) -> QSize:
         hint = super().minimumSizeHint()
@@ -496,16 +499,22 @@ class PlainJson(PlainEditor):
         return value if text else ABSENT
 
 
-def choice_field(title: str, labels: Mapping[Any, str], description: str = "") -> ChoiceField:
-    """Create a field from the labels of its choices; the first one is the default."""
-    choices: tuple[JSON, ...] = tuple(labels)
-    return ChoiceField(
-        title=title,
-        description=description,
-        choices=choices,
-        labels=tuple(labels.values()),
-        default=choices[0],
-    )
+def text(title: str, placeholder: str = "", **hint: Any) -> Row:
+    """Describe a line of text, empty by default."""
+    return TextField(title=title, default=""), Hint(placeholder=placeholder, **hint)
+
+
+def switch(title: str, **hint: Any) -> Row:
+    """Describe a switch that is off by default."""
+    return BooleanField(title=title, default=False), Hint(**hint)
+
+
+def choice(title: str, labels: Mapping[Any, str], *, description: str = "", **hint: Any) -> Row:
+    """Describe a choice by the labels of its values; the first one is the default."""
+    values: tuple[JSON, ...] = tuple(labels)
+    texts = tuple(labels.values())
+    field = ChoiceField(title=title, description=description, choices=values, labels=texts, default=values[0])
+    return field, Hint(**hint)
 
 
 def make_editor(theme: Theme, field: Field, hint: Hint, on_change: OnChange) -> PlainEditor:

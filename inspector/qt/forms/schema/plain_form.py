@@ -14,7 +14,7 @@ from PySide6.QtWidgets import QGridLayout, QWidget
 
 from inspector.base.json.text import same
 from inspector.base.json.values import JSON, JSONObject, member_of, with_member, without_member
-from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSwitch, make_editor
+from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSwitch, Row, make_editor
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_4, Theme
 from inspector.qt.widgets.layout import hbox, vbox
 from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
@@ -41,9 +41,7 @@ class PlainForm(QWidget):
     value_changed = Signal()
     editing_finished = Signal()
 
-    def __init__(
-        self, theme: Theme, fields: Mapping[str, tuple[Field, Hint]], *, label_width: int = 0
-    ) -> None:
+    def __init__(self, theme: Theme, fields: Mapping[str, Row], *, label_width: int = 0) -> None:
         super().__init__()
         self._theme = theme
         self._label_width = label_width
@@ -128,6 +126,7 @@ class PlainForm(QWidget):
             self._headings[hint.group] = Heading(self._theme, hint.group)
             self._headings[hint.group].setContentsMargins(0, SPACE_1, 0, 0)
             self._column.addWidget(self._headings[hint.group])
+        group = hint.group or next(reversed(self._headings), "")
         editor = make_editor(self._theme, field, hint, self._on_changed)
         editor.on_finished = self._on_finished
         widget: QWidget | None = None
@@ -140,7 +139,7 @@ class PlainForm(QWidget):
         else:
             row = PlainRow(self._theme, field, editor, self._label_width)
             self._column.addWidget(row, 1 if editor.is_tall else 0)
-        self._parts[name] = _Part(field, hint, editor, row, widget or row)
+        self._parts[name] = _Part(field, hint, editor, row, widget or row, group)
 
     def _on_changed(self) -> None:
         if not self._is_setting:
@@ -160,7 +159,7 @@ class PlainForm(QWidget):
             is_visible = part.is_shown and part.hint.page in ("", self._page)
             part.widget.setVisible(is_visible)
             if is_visible:
-                groups.add(part.hint.group)
+                groups.add(part.group)
         for group, heading in self._headings.items():
             heading.setVisible(group in groups)
 
@@ -168,8 +167,11 @@ class PlainForm(QWidget):
 class _Part:
     """A member with its editor, in a row that it may share."""
 
-    def __init__(self, field: Field, hint: Hint, editor: PlainEditor, row: PlainRow, widget: QWidget) -> None:
+    def __init__(
+        self, field: Field, hint: Hint, editor: PlainEditor, row: PlainRow, widget: QWidget, group: str
+    ) -> None:
         self.field, self.hint, self.editor, self.row, self.widget = field, hint, editor, row, widget
+        self.group = group
         self.is_shown = True
         self.shown: Draft = ABSENT  # the draft of the value as set
 

@@ -31,7 +31,8 @@ from inspector.qt.forms.schema.plain_editors import (
     PlainFolder,
     PlainSeconds,
     PlainSwitch,
-    choice_field,
+    Row,
+    choice,
 )
 from inspector.qt.models.servers import SERVER_TONES
 from inspector.qt.theme import SPACE_1, SPACE_2, Theme
@@ -47,7 +48,7 @@ _STORED = "in the secret store; type to replace it"
 _NAME, _VALUE = 2, 3  # width ratio
 
 
-def form_field(entry_field: EntryField, server: str) -> tuple[Field, Hint]:
+def form_field(entry_field: EntryField, server: str) -> Row:
     """Return the form field of a member; secrets are named after `server`."""
     kind = entry_field.kind
     texts: dict[str, Any] = {"title": entry_field.label, "description": entry_field.description}
@@ -56,7 +57,9 @@ def form_field(entry_field: EntryField, server: str) -> tuple[Field, Hint]:
         case "switch" | "environment":
             field = BooleanField(**texts)
         case "choice" | "color":
-            field = choice_field(entry_field.label, dict(entry_field.choices), entry_field.description)
+            field, _ = choice(
+                entry_field.label, dict(entry_field.choices), description=entry_field.description
+            )
         case "lines":
             field = ListField(**texts, item=TextField())
         case "named":

@@ -6,6 +6,9 @@ the secret store.
 
 from __future__ import annotations
 
+from functools import partial
+from typing import Any
+
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QWidget
@@ -22,14 +25,13 @@ from inspector.config.servers.entries import (
 )
 from inspector.config.servers.entry_secrets import LOGIN
 from inspector.oauth.login.steps import LoginGrant
-from inspector.qt.forms.schema.plain_editors import Hint, PlainSecret, choice_field
+from inspector.qt.forms.schema.plain_editors import PlainSecret, Row, choice, text
 from inspector.qt.forms.schema.plain_form import PlainForm
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.inputs.secret_fields import SecretText
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import Heading
-from inspector.schema.fields import Field, TextField
 
 CODE, CLIENT, ENTERPRISE, WORKLOAD = LoginGrant
 GRANTS = {
@@ -70,29 +72,22 @@ class KeySecret(PlainSecret):
         self.text.set_hint(text)
 
 
-def _text(
-    group: str, title: str, placeholder: str, *grants: LoginGrant, editor: type[PlainSecret] | None = None
-) -> tuple[Field, Hint]:
-    hint = Hint(
-        editor,
-        placeholder,
-        group=group,
-        name=f"{group}: {title}",  # unique
-        is_mono=True,
-        shown_if=lambda value: LoginGrant(value.get("grant", CODE.value)) in grants,
-    )
-    return TextField(title=title, default=""), hint
+def _text(group: str, title: str, placeholder: str, *grants: LoginGrant, **hint: Any) -> Row:
+    """Describe a field of some grant types. Its accessible name is unique."""
+    shown_if = partial(_has_grant, grants=grants)
+    name = f"{group}: {title}"
+    return text(title, placeholder, group=group, name=name, is_mono=True, shown_if=shown_if, **hint)
 
 
-def _secret(group: str, title: str, placeholder: str, *grants: LoginGrant) -> tuple[Field, Hint]:
-    return _text(group, title, placeholder, *grants, editor=PlainSecret)
+_secret = partial(_text, editor=PlainSecret)
 
 
-FIELDS: dict[str, tuple[Field, Hint]] = {
-    "grant": (
-        choice_field("Grant type", {grant.value: label for grant, label in GRANTS.items()}),
-        Hint(),
-    ),
+def _has_grant(value: JSONObject, grants: tuple[LoginGrant, ...]) -> bool:
+    return LoginGrant(value.get("grant", CODE.value)) in grants
+
+
+FIELDS: dict[str, Row] = {
+    "grant": choice("Grant type", {grant.value: label for grant, label in GRANTS.items()}),
     "identityProvider.issuer": _text(_AT_PROVIDER, "Issuer", "https://login.company.example", ENTERPRISE),
     "identityProvider.clientId": _text(_AT_PROVIDER, "Client ID", "as registered there", ENTERPRISE),
     "identityProvider.clientSecret": _secret(
@@ -111,13 +106,11 @@ FIELDS: dict[str, tuple[Field, Hint]] = {
     "clientId": _text(_AT_SERVER, "Client ID", "as registered", CLIENT, ENTERPRISE, WORKLOAD),
     "clientSecret": _secret(_AT_SERVER, "Client secret", "or a private key", CLIENT, ENTERPRISE),
     "key": _text(_AT_SERVER, "Private key", "PEM, to sign assertions", CLIENT, ENTERPRISE, editor=KeySecret),
-    "audience": (
-        choice_field("Assertion audience (aud)", {"issuer": "Issuer", "token_endpoint": "Token endpoint"}),
-        Hint(
-            group=_AT_SERVER,
-            name="Audience of assertions signed with the private key",
-            shown_if=lambda value: value.get("grant") in (CLIENT.value, ENTERPRISE.value),
-        ),
+    "audience": choice(
+        "Assertion audience (aud)",
+        {"issuer": "Issuer", "token_endpoint": "Token endpoint"},
+        name="Audience of assertions signed with the private key",
+        shown_if=partial(_has_grant, grants=(CLIENT, ENTERPRISE)),
     ),
     "assertion": _secret(_JWT, "JWT", "not refreshed; use a file or variable for that", WORKLOAD),
     "assertionFile": _text(_JWT, "File", "/var/run/secrets/…/token", WORKLOAD),

@@ -6,6 +6,7 @@ They are saved for the server, except secrets. The form edits the JSON of `write
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from urllib.parse import parse_qsl, urlencode
 
 from PySide6.QtCore import Qt, Signal
@@ -18,14 +19,14 @@ from inspector.oauth.login.steps import Overrides, read_overrides, write_overrid
 from inspector.protocol.auth.authorization_request import extra_problem
 from inspector.protocol.auth.client_registration import Strategy
 from inspector.protocol.revisions import R2, R3, R4, R5
-from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSecret, choice_field
+from inspector.qt.forms.schema.plain_editors import Hint, PlainEditor, PlainSecret, Row, choice, switch, text
 from inspector.qt.forms.schema.plain_form import PlainForm
 from inspector.qt.panels.login.grant_form import LABEL_WIDTH, GrantForm
 from inspector.qt.theme import SPACE_3, SPACE_4, Theme
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import MutedLabel
-from inspector.schema.fields import BooleanField, ChoiceField, Field, IntegerField, TextField
+from inspector.schema.fields import ChoiceField, IntegerField
 
 _REVISIONS: dict[str | None, str] = {None: "Automatic", **{str(each): str(each) for each in (R5, R4, R3, R2)}}
 _STRATEGIES = {
@@ -34,79 +35,47 @@ _STRATEGIES = {
     Strategy.DOCUMENT.value: "Client ID metadata document",
     Strategy.DYNAMIC.value: "Dynamic client registration",
 }
-_METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
-_WIDTH = 260
+_AUTH_METHODS = ("none", "client_secret_basic", "client_secret_post", "private_key_jwt")
+_METHODS = {"": "Automatic", **{each: each for each in _AUTH_METHODS}}
+_DPOP = {None: "As configured", True: "On", False: "Off"}
+_HOSTS = {"": "127.0.0.1", "localhost": "localhost"}
+_MODE_TIP = "Observe records violations and continues where that is safe; Strict stops at them"
+_line = partial(text, is_mono=True)
 _NOTE = "Applies at the next login. Saved for this server, except secrets."
 
 
-def _line(
-    title: str, placeholder: str, name: str = "", group: str = "Client", *, beside: bool = False
-) -> tuple[Field, Hint]:
-    hint = Hint(placeholder=placeholder, name=name or title, group=group, beside=beside, is_mono=True)
-    return TextField(title=title, default=""), hint
-
-
-def _switch(title: str, group: str, *, beside: bool = False, tip: str = "") -> tuple[Field, Hint]:
-    return BooleanField(title=title, default=False), Hint(group=group, beside=beside, tip=tip)
-
-
 # The members of `Overrides`; "no_scope" and "no_resource" stand for "" instead of the default.
-FIELDS: dict[str, tuple[Field, Hint]] = {
-    "revision": (
-        choice_field("Protocol version", _REVISIONS),
-        Hint(group="Rules", width=_WIDTH, name="Protocol version whose rules apply"),
+FIELDS: dict[str, Row] = {
+    "revision": choice(
+        "Protocol version", _REVISIONS, name="Protocol version whose rules apply", group="Rules"
     ),
-    "is_strict": (
-        choice_field("Mode", {False: "Observe", True: "Strict"}),
-        Hint(
-            group="Rules",
-            width=_WIDTH,
-            name="Mode: Observe or Strict",
-            tip="Observe records violations and continues where that is safe; Strict stops at them",
-        ),
+    "is_strict": choice(
+        "Mode", {False: "Observe", True: "Strict"}, name="Mode: Observe or Strict", tip=_MODE_TIP
     ),
-    "issuer": _line("Authorization server", "the first one the server lists", "Issuer", "Rules"),
-    "tolerates_slash": _switch("Accept an issuer that differs only in a trailing /", "Rules"),
-    "strategy": (
-        choice_field("Registration", _STRATEGIES),
-        Hint(group="Client", width=_WIDTH, name="Client registration"),
-    ),
+    "issuer": _line("Authorization server", "the first one the server lists", name="Issuer"),
+    "tolerates_slash": switch("Accept an issuer that differs only in a trailing /"),
+    "strategy": choice("Registration", _STRATEGIES, name="Client registration", group="Client"),
     "client_id": _line("Client ID", "from the configuration, or registered"),
-    "client_secret": (
-        TextField(title="Client secret", default=""),
-        Hint(PlainSecret, "from the configuration, or registered", name="Client secret", group="Client"),
+    "client_secret": _line("Client secret", "from the configuration, or registered", editor=PlainSecret),
+    "client_document": _line(
+        "Metadata document", "https://…/client.json", name="Client ID metadata document URL"
     ),
-    "client_document": _line("Metadata document", "https://…/client.json", "Client ID metadata document URL"),
-    "method": (
-        choice_field("Token endpoint auth", {"": "Automatic", **{each: each for each in _METHODS}}),
-        Hint(group="Client", width=_WIDTH, name="Client authentication method"),
-    ),
-    "uses_dpop": (
-        choice_field("DPoP", {None: "As configured", True: "On", False: "Off"}),
-        Hint(group="Client", width=_WIDTH, name="DPoP: bind tokens to a key"),
-    ),
-    "forgets_client": _switch(
-        "Ignore the stored client", "Client", tip="Do not use the previously registered client"
-    ),
+    "method": choice("Token endpoint auth", _METHODS, name="Client authentication method"),
+    "uses_dpop": choice("DPoP", _DPOP, name="DPoP: bind tokens to a key"),
+    "forgets_client": switch("Ignore the stored client", tip="Do not use the previously registered client"),
     "scope": _line("Scope", "as requested by the server", group="Request"),
-    "no_scope": _switch("Do not send", "Request", beside=True),
-    "resource": _line("Resource", "the server's URL", group="Request"),
-    "no_resource": _switch("Do not send", "Request", beside=True),
+    "no_scope": switch("Do not send", beside=True),
+    "resource": _line("Resource", "the server's URL"),
+    "no_resource": switch("Do not send", beside=True),
     "extras": _line(
-        "Extra parameters",
-        "prompt=login&audience=…",
-        "Extra authorization request parameters",
-        "Request",
+        "Extra parameters", "prompt=login&audience=…", name="Extra authorization request parameters"
     ),
-    "redirect_host": (
-        choice_field("Redirect URI", {"": "127.0.0.1", "localhost": "localhost"}),
-        Hint(group="Redirect", name="Redirect URI host"),
-    ),
+    "redirect_host": choice("Redirect URI", _HOSTS, name="Redirect URI host", group="Redirect", width=96),
     "redirect_port": (
         IntegerField(title="Port", minimum=0, maximum=65_535, default=0),
-        Hint(group="Redirect", name="Redirect URI port", zero_text="any free port", beside=True),
+        Hint(name="Redirect URI port", zero_text="any free port", beside=True),
     ),
-    "redirect_path": _line("Path", "/callback", "Redirect URI path", "Redirect", beside=True),
+    "redirect_path": _line("Path", "/callback", name="Redirect URI path", beside=True),
 }
 
 
