@@ -372,9 +372,7 @@ class PathEditor(PlainSegments):
         return self.segments.index() == self._custom
 
     def draft(self) -> Draft:
-        if self._is_custom:
-            return self.line.text().strip() or self._value
-        return super().draft()
+        return self.line.text().strip() or self._value if self._is_custom else super().draft()
 
     def set_draft(self, draft: Draft) -> bool:
         if self._is_custom and not self.line.text().strip() and draft == self._value:
@@ -390,6 +388,8 @@ class PathEditor(PlainSegments):
         self.line.setVisible(self._is_custom)
         if self._is_custom:
             self.line.setFocus()
+        else:
+            self._value = super().draft()  # also until the choice is saved
         self.on_finished()
 
 

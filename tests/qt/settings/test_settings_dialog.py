@@ -236,6 +236,17 @@ def test_path_for_servers_is_chosen_or_written(lens: Lens) -> None:
     assert editor.line.isHidden()
 
 
+def test_custom_path_keeps_the_last_choice_until_it_is_written(lens: Lens) -> None:
+    dialog = open_settings(lens)
+    row = dialog.value_row("connections.serverPath")
+    editor = row.editor
+    assert isinstance(editor, PathEditor)
+    editor.segments.button(1).click()
+    editor.segments.button(2).click()  # before the first choice is saved
+    assert row.value == "as-started"
+    lens.until(lambda: saved_settings(lens).get("connections", {}).get("serverPath") == "as-started")
+
+
 def test_invalid_value_is_reported_and_reverted(lens: Lens) -> None:
     dialog = open_settings(lens)
     show_section(dialog, "Calls")
