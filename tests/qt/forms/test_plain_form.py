@@ -41,8 +41,6 @@ from tests.qt.login.login_stage import ICONS
 FIELDS: dict[str, Row] = {
     "kind": choice("Kind", {"a": "A", "b": "B"}),
     "name": (TextField(title="Name", description="What it is called.", default=""), Hint(page="First")),
-    "network.proxy": text("Proxy", page="Second", group="Network"),
-    "network.verify": (BooleanField(title="Verify", default=True), Hint(page="Second")),
     "port": (
         IntegerField(title="Port", minimum=0, maximum=9, default=0),
         Hint(shown_if=lambda value: value.get("kind") == "b"),
@@ -52,6 +50,8 @@ FIELDS: dict[str, Row] = {
     "args": (ListField(title="Arguments", item=TextField(), default=[]), Hint()),
     "secret": (TextField(title="Secret", default=""), Hint(PlainSecret)),
     "extra": (ObjectField(title="Extra"), Hint(text="Extra")),
+    "network.proxy": text("Proxy", page="Second", group="Network"),
+    "network.verify": (BooleanField(title="Verify", default=True), Hint(page="Second")),
 }
 
 
