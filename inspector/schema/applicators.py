@@ -141,6 +141,17 @@ class Branches:
         return Branches(_titles(schemas, parts, name), name, [_tags(part, name) for part in parts])
 
 
+def accepts_null(flat: Flat, union: Alternatives, document: Document) -> bool:
+    """True if null certainly matches a schema with one union, through one of its branches."""
+    types = keywords.types({"type": flat.schema.get("type")})
+    if (types and "null" not in types) or len(flat.unions) > 1 or flat.conditionals or flat.hidden_keywords:
+        return False
+    outcomes = [satisfies(branch, None, document) for branch in union.branches]
+    return (
+        outcomes.count(True) == 1 and None not in outcomes if union.keyword == "oneOf" else True in outcomes
+    )
+
+
 def is_about_presence(union: Alternatives) -> bool:
     """True if the branches only say which members are required: `anyOf: [{required: …}, …]`."""
     return all(isinstance(part, dict) and part.keys() <= _PRESENCE_KEYWORDS for part in union.branches)

@@ -11,13 +11,14 @@ from functools import lru_cache, partial
 from typing import TypedDict
 
 from inspector.base.json.text import write_line
-from inspector.base.json.values import JSON, JSONObject
+from inspector.base.json.values import JSON, JSONObject, shorten
 from inspector.base.units import plural
 from inspector.schema import keywords
 from inspector.schema.applicators import (
     ANY_TYPES,
     MAX_CONDITIONS,
     MAX_VARIANTS,
+    accepts_null,
     branch_variants,
     conditions_of,
     is_about_presence,
@@ -43,6 +44,7 @@ from inspector.schema.fields import (
     TextField,
     TupleField,
     UnionField,
+    Variant,
 )
 from inspector.schema.flatten import Alternatives, Flat, evaluated, flatten, member_schema
 from inspector.schema.references import Document, is_null
@@ -50,6 +52,7 @@ from inspector.schema.references import Document, is_null
 MAX_DEPTH = 32
 MAX_FIELDS = 4000
 MAX_CHOICES = 1000
+MAX_POSITIONS = 500
 _MAX_EXAMPLES = 10
 _MULTILINE_FORMATS = frozenset(("markdown", "multiline", "textarea", "html", "json", "sql", "code"))
 _MULTILINE_HINTS = frozenset(("textarea", "multiline"))
@@ -80,12 +83,28 @@ def _as_object(field: Field) -> ObjectField:
             return ObjectField(title=field.title, description=field.description, rest=field)
         case UnionField(is_any=False):
             why, union = f"The arguments can have {len(field.variants):,} different shapes.", field
+        case ChoiceField() if any(isinstance(choice, dict) for choice in field.choices):
+            why, union = "The arguments are one of several objects.", _object_choices(field)
         case JsonField():
             why = field.reason
         case _:
             why = "The schema does not describe an object."
     note = f"{why} Enter JSON instead."
     return ObjectField(title=field.title, description=field.description, notes=(note,), union=union)
+
+
+def _object_choices(field: ChoiceField) -> UnionField:
+    """Return the objects among the choices as constants to pick from."""
+    choices = [choice for choice in field.choices if isinstance(choice, dict)]
+    variants = tuple(
+        Variant(
+            f"{position}. {shorten(write_line(choice), 70)}",
+            ConstField(choices=(choice,)),
+            satisfies=partial(keywords.equal, other=choice),
+        )
+        for position, choice in enumerate(choices, start=1)
+    )
+    return UnionField(variants=variants, title=field.title, description=field.description)
 
 
 class Builder:
@@ -135,6 +154,8 @@ class Builder:
             return JsonField(reason=count, **annotations)
         build = partial(self.field, depth=depth + 1)
         variants, discriminator = branch_variants(flat, union, self._document, build)
+        if accepts_null(flat, union, self._document):
+            annotations["nullable"] = True
         return UnionField(variants=variants, discriminator=discriminator, **annotations)
 
     def _multi_type_field(
@@ -169,7 +190,11 @@ class Builder:
         build_item = partial(self.field, item, depth + 1)
         minimum, maximum = keywords.count(schema, "minItems"), keywords.count(schema, "maxItems")
         unique = schema.get("uniqueItems") is True
-        if locations := keywords.schemas(schema, "prefixItems")[:MAX_FIELDS]:
+        locations = keywords.schemas(schema, "prefixItems")
+        if len(locations) > MAX_POSITIONS:
+            count = f"There are {len(locations):,} positions; a form shows at most {MAX_POSITIONS:,}."
+            return JsonField(reason=count, **annotations)
+        if locations:
             return TupleField(
                 items=lambda: tuple(self.field(part, depth + 1) for part in locations),
                 rest=build_item if item is not False else None,
@@ -296,8 +321,10 @@ def annotations_of(flat: Flat, notes: tuple[str, ...] = ()) -> Annotations:
     return Annotations(
         title=keywords.text(schema, "title", limit=200),
         description=keywords.text(schema, "description"),
-        default=schema.get("default", ABSENT),
-        examples=tuple(keywords.schemas(schema, "examples")[:_MAX_EXAMPLES]),
+        default=schema["default"]
+        if keywords.is_json(schema.get("default")) and "default" in schema
+        else ABSENT,
+        examples=tuple(filter(keywords.is_json, keywords.schemas(schema, "examples")[:_MAX_EXAMPLES])),
         nullable=flat.nullable or "null" in types,
         is_typed=bool(types),
         deprecated=schema.get("deprecated") is True,
@@ -352,7 +379,7 @@ def choice_field(flat: Flat, annotations: Annotations) -> Field | None:
     choices, labels = _titled_constants(flat.unions[0]) if len(flat.unions) == 1 else ([], [])
     if isinstance(values := flat.schema.get("enum"), list):
         choices, labels = values, _enum_labels(values, choices, labels) or _enum_names(flat.schema, values)
-    if not choices:
+    if not choices or not all(map(keywords.is_json, choices)):
         return None
     if len(choices) > MAX_CHOICES:
         reason = f"There are {len(choices):,} choices; a form shows at most {MAX_CHOICES:,}."

@@ -7,6 +7,7 @@ from the server, so they run in the linear-time engine of jsonschema-rs; those t
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from decimal import Decimal, InvalidOperation
 from functools import lru_cache
@@ -69,7 +70,20 @@ def number(schema: JSONObject, key: str) -> int | float | None:
     value = schema.get(key)
     if isinstance(value, bool) or not isinstance(value, int | float):
         return None
-    return value if value == value else None  # not NaN
+    is_json = isinstance(value, ExactNumber) or math.isfinite(value)
+    return value if is_json and as_decimal(value).is_finite() else None
+
+
+def is_json(value: JSON) -> bool:
+    """True if a value holds no NaN or Infinity, which Python reads but JSON does not have."""
+    pending = [value]
+    while pending:
+        part = pending.pop()
+        if isinstance(part, dict | list):
+            pending.extend(part.values() if isinstance(part, dict) else part)
+        elif isinstance(part, float) and not isinstance(part, ExactNumber) and not math.isfinite(part):
+            return False
+    return True
 
 
 def count(schema: JSONObject, key: str) -> int | None:

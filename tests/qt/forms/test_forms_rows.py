@@ -17,8 +17,13 @@ from inspector.qt.forms.schema.choice_editors import CheckListEditor
 from inspector.qt.forms.schema.list_editor import ListEditor, TupleEditor
 from inspector.qt.forms.schema.map_editor import MapEditor
 from inspector.qt.forms.schema.object_editor import ObjectEditor
+from inspector.qt.forms.schema.schema_form import SchemaForm
+from inspector.qt.forms.schema.text_editors import NumberEditor
+from inspector.qt.forms.schema.union_editor import UnionEditor
+from inspector.qt.theme import Theme
+from inspector.schema.builder import build_form
 from inspector.schema.values import FormError
-from tests.qt.forms.form_driver import LEFT, FormDriver, add_key, editor, pick_from_menu
+from tests.qt.forms.form_driver import ICONS, LEFT, FormDriver, add_key, editor, inner, pick_from_menu
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -194,3 +199,52 @@ def test_tab_visits_an_added_row_before_the_fields_below_it(qtbot: QtBot) -> Non
     assert seen == [row.menu_button, row.remove_button, items.add_button, driver.line("last")]
     QTest.keyClick(driver.line("last"), Qt.Key.Key_Backtab)
     assert QApplication.focusWidget() is items.add_button
+
+
+def test_value_follows_the_key_in_an_open_map(qtbot: QtBot) -> None:
+    schema: JSON = {"type": "object", "patternProperties": {"^n_": {"type": "integer"}}}
+    driver = FormDriver(qtbot, {"m": schema})
+    row = add_key(editor(driver, "m", MapEditor), "n_a", "5")
+    assert isinstance(row.slot.editor, NumberEditor)
+    assert driver.form.value() == {"m": {"n_a": 5}}
+    assert driver.form.errors() == []
+
+
+def test_no_more_items_are_offered_than_the_schema_allows(qtbot: QtBot) -> None:
+    items: JSON = {"type": "array", "items": {"type": "string"}, "maxItems": 1}
+    keys: JSON = {"type": "object", "additionalProperties": {"type": "string"}, "maxProperties": 1}
+    driver = FormDriver(qtbot, {"items": items, "keys": keys})
+    listed, mapped = driver.list_editor("items"), editor(driver, "keys", MapEditor)
+    for button in (listed.add_button, mapped.add_button):
+        assert button.isEnabled()
+        QTest.mouseClick(button, LEFT)
+        assert not button.isEnabled()
+    assert (listed.add_button.toolTip(), mapped.add_button.toolTip()) == ("At most 1 item", "At most 1 key")
+
+
+def test_own_keys_are_added_to_an_open_object(qtbot: QtBot) -> None:
+    field = build_form({"type": "object", "properties": {"a": {"type": "string"}}})
+    form = SchemaForm(Theme(ICONS), field, takes_own_keys=True)
+    qtbot.addWidget(form)
+    with qtbot.waitActive(form):
+        form.show()
+    assert form.members is not None
+    rows = form.members.key_rows
+    assert rows is not None
+    QTest.mouseClick(rows.add_button, LEFT)
+    row = rows.rows[0]
+    QTest.keyClicks(row.key_line, "own")
+    union = row.slot.editor
+    assert isinstance(union, UnionEditor)
+    QTest.keyClicks(inner(union).widget, "text")
+    assert form.value() == {"own": "text"}
+    assert form.errors() == []
+    form.set_value({"b": [1], "a": "x"})
+    assert write(form.value()) == write({"b": [1], "a": "x"})
+
+
+def test_closed_objects_take_no_own_keys(qtbot: QtBot) -> None:
+    form = SchemaForm(Theme(ICONS), build_form({"additionalProperties": False}), takes_own_keys=True)
+    qtbot.addWidget(form)
+    assert form.members is not None
+    assert form.members.key_rows is None

@@ -12,9 +12,12 @@ from pytestqt.qtbot import QtBot
 from inspector.base.json.values import JSON, JSONObject
 from inspector.qt.forms.schema.choice_editors import ConstEditor
 from inspector.qt.forms.schema.object_editor import ObjectEditor
+from inspector.qt.forms.schema.schema_form import SchemaForm
 from inspector.qt.forms.schema.union_editor import UnionEditor
 from inspector.qt.forms.schema.value_row import state_options
-from tests.qt.forms.form_driver import LEFT, TARGET, FormDriver, editor, inner, part, pick, shown_texts
+from inspector.qt.theme import Theme
+from inspector.schema.builder import build_form
+from tests.qt.forms.form_driver import ICONS, LEFT, TARGET, FormDriver, editor, inner, part, pick, shown_texts
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -65,7 +68,7 @@ def test_matching_variant_of_a_given_value_is_selected(qtbot: QtBot, value: JSON
 def test_properties_unknown_to_a_variant_are_kept_listed_and_removed_on_request(qtbot: QtBot) -> None:
     driver = FormDriver(qtbot, {"target": TARGET})
     driver.form.set_value({"target": {"own": 1, "kind": "web", "url": "u"}})
-    assert "Sent, but not in the schema: own. Edit as JSON." in shown_texts(driver.form)
+    assert "Also sent, without a field: own. Edit as JSON." in shown_texts(driver.form)
     assert driver.form.value() == {"target": {"own": 1, "kind": "web", "url": "u"}}
     found = inner(editor(driver, "target", UnionEditor))
     assert isinstance(found, ObjectEditor)
@@ -171,3 +174,19 @@ def test_typing_in_a_field_that_reveals_others_keeps_the_focus(qtbot: QtBot) -> 
     assert driver.line("card").hasFocus()
     driver.type(driver.line("card"), "2")
     assert driver.form.value() == {"card": "42"}
+
+
+def test_null_of_a_variant_can_be_picked(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"x": {"anyOf": [{"type": ["string", "null"]}, {"type": "integer"}]}})
+    pick(editor(driver, "x", UnionEditor), "null")
+    assert driver.form.value() == {"x": None}
+    assert driver.form.errors() == []
+
+
+def test_constant_arguments_can_be_picked(qtbot: QtBot) -> None:
+    form = SchemaForm(Theme(ICONS), build_form({"enum": [{"a": 1}, {"a": 2}]}))
+    qtbot.addWidget(form)
+    assert form.variants is not None
+    form.variants.pick(1)
+    assert form.value() == {"a": 2}
+    assert form.errors() == []

@@ -8,12 +8,12 @@ import pytest
 from PySide6.QtCore import QPoint, QPointF, Qt
 from PySide6.QtGui import QWheelEvent
 from PySide6.QtTest import QTest
-from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QMenu, QWidget
+from PySide6.QtWidgets import QApplication, QComboBox, QLabel, QLineEdit, QMenu, QWidget
 from pytestqt.qtbot import QtBot
 
 from inspector.base.json.text import write
 from inspector.base.json.values import JSON, JSONObject
-from inspector.qt.forms.schema.choice_editors import BooleanEditor, ChoiceEditor
+from inspector.qt.forms.schema.choice_editors import BooleanEditor, ChoiceEditor, PasswordEditor
 from inspector.qt.forms.schema.field_row import FieldRow
 from inspector.qt.forms.schema.item_rows import ROWS_AT_ONCE
 from inspector.qt.forms.schema.list_editor import MAX_ROWS
@@ -23,7 +23,7 @@ from inspector.qt.forms.schema.text_editors import LinesEditor
 from inspector.qt.theme import Theme
 from inspector.schema.builder import build_form
 from inspector.schema.values import FormError
-from tests.qt.forms.form_driver import FormDriver, pick_from_menu
+from tests.qt.forms.form_driver import FormDriver, editor, pick_from_menu, shown_texts
 
 # The offscreen platform says so of raising windows and grabbing keys; it is not about our widgets.
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -260,7 +260,7 @@ def test_keys_the_form_does_not_know_are_named_and_kept(qtbot: QtBot) -> None:
         ("yy", None),
     ]
     shown = [label.text() for label in driver.form.findChildren(QLabel) if label.isVisible()]
-    assert "Sent, but not in the schema: zz, yy. Edit as JSON." in shown
+    assert "Also sent, without a field: zz, yy. Edit as JSON." in shown
 
 
 def test_tab_goes_from_editor_to_editor(qtbot: QtBot) -> None:
@@ -359,3 +359,21 @@ def test_value_an_editor_cannot_show_exactly_is_shown_as_json(
     if value is not None:
         assert driver.box("x").toPlainText() == write(value)
         assert driver.state("x").endswith("as JSON")
+
+
+def test_password_is_masked_and_shown_on_demand(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"p": {"type": "string", "format": "password"}})
+    password = editor(driver, "p", PasswordEditor)
+    driver.type(password.line, "secret")
+    assert password.line.echoMode() is QLineEdit.EchoMode.Password
+    QTest.mouseClick(password.show_button, LEFT)
+    assert password.line.echoMode() is QLineEdit.EchoMode.Normal
+    assert driver.form.value() == {"p": "secret"}
+
+
+def test_deprecated_and_write_only_fields_say_so(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"a": {"type": "string", "deprecated": True, "writeOnly": True}})
+    assert (
+        "Deprecated: the server may stop accepting it.\nWrite-only: the server does not return it."
+        in shown_texts(driver.form)
+    )

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
-from inspector.base.json.values import JSONObject
+from inspector.base.json.values import JSON, JSONObject
 from inspector.qt.forms.schema.arguments_editor import ArgumentsEditor
 from inspector.qt.panels.tools.panel import ToolsPanel
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted
@@ -131,3 +132,13 @@ def test_edit_after_a_call_was_requested_does_not_change_what_is_sent(lens: Lens
         _submit(panel, "AB")
         type_into(field(panel, "code"), "zzz")
     assert [call["arguments"] for call in lens.sent("tools/call")] == [{"code": "AB"}]
+
+
+@pytest.mark.parametrize(
+    ("schema", "kind"), [(True, "true"), (3, "a number"), ([], "an array"), (None, "null")]
+)
+def test_input_schema_that_is_no_object_is_reported(lens: Lens, schema: JSON, kind: str) -> None:
+    panel = lens.connect(scripted(tools=[{"name": "odd", "inputSchema": schema}]))
+    editor = panel.call_view.arguments
+    assert editor.is_json_shown()
+    assert editor.bar.message() == f"The server's schema is {kind} instead of an object. Enter JSON instead."

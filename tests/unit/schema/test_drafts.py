@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
+
 import pytest
 
-from inspector.base.json.values import JSON, JSONObject
+from inspector.base.json.values import JSON, ExactNumber, JSONObject
 from inspector.schema.builder import build_form
 from inspector.schema.check import check
 from inspector.schema.drafts import ABSENT, Draft, Pairs, Unreadable
+from inspector.schema.fields import JsonField
+from inspector.schema.keywords import is_json
 from inspector.schema.samples import example
 from inspector.schema.validation import ValidationResult, validate
 from inspector.schema.values import FormError, draft_of, initial_draft, json_of
@@ -203,3 +207,30 @@ def test_ten_megabyte_schema_costs_no_more_than_the_part_shown() -> None:
         return steps_of(work)
 
     assert build(100_000) < 1.01 * build(4000)
+
+
+@pytest.mark.parametrize(
+    "schema",
+    [
+        {"type": "number", "multipleOf": math.inf},
+        {"type": "number", "minimum": math.nan},
+        {"type": "number", "minimum": ExactNumber("1e99999999999999999999")},
+        {"type": "number", "default": math.nan},
+        {"type": "string", "examples": [math.inf]},
+        {"enum": [math.nan]},
+    ],
+)
+def test_schema_with_numbers_that_json_does_not_have_has_an_example(schema: JSON) -> None:
+    assert is_json(example(build_form({"properties": {"x": schema}, "required": ["x"]})))
+
+
+def test_empty_key_is_a_condition_like_any_other() -> None:
+    schema: JSON = {"type": "object", "properties": {"": {}, "b": {}}, "dependentRequired": {"": ["b"]}}
+    assert problems(schema, {"": 1}) == ["b: is required but not set"]
+    assert problems(schema, {}) == []
+
+
+def test_array_of_ten_thousand_positions_is_edited_as_json() -> None:
+    field = build_field({"type": "array", "prefixItems": [{"type": "integer"}] * 10_000})
+    assert isinstance(field, JsonField)
+    assert field.reason == "There are 10,000 positions; a form shows at most 500."

@@ -92,9 +92,11 @@ class ArgumentsEditor(QWidget):
         submit_keys: bool = True,
         validate: Validate | None = None,
         fit_content: bool = False,
+        takes_own_keys: bool = False,
     ) -> None:
         super().__init__(parent)
         self._theme = theme
+        self._takes_own_keys = takes_own_keys
         self._submit_keys = submit_keys
         self._resolve: Resolve | None = None
         self._resolved = ResolvedDraft({}, {})  # the value last validated in full
@@ -360,7 +362,13 @@ class ArgumentsEditor(QWidget):
         self.bar.show_message(message)
 
     def _new_form(self, field: ObjectField, warnings: Mapping[str, str] | None = None) -> SchemaForm:
-        form = SchemaForm(self._theme, field, submit_keys=self._submit_keys, warnings=warnings)
+        form = SchemaForm(
+            self._theme,
+            field,
+            submit_keys=self._submit_keys,
+            warnings=warnings,
+            takes_own_keys=self._takes_own_keys,
+        )
         form.set_resolve(self._resolve)
         form.value_changed.connect(self._on_form_edited)
         form.submitted.connect(self.submitted)

@@ -17,6 +17,7 @@ from PySide6.QtWidgets import (
     QCheckBox,
     QComboBox,
     QFileDialog,
+    QLineEdit,
     QPushButton,
     QSizePolicy,
     QStyle,
@@ -231,6 +232,29 @@ class DateTimeEditor(LineEditor):
         self.write(picker.text())
         picker.close()
         self.line.setFocus()
+
+
+class PasswordEditor(LineEditor):
+    """A masked text, shown on demand."""
+
+    def __init__(self, style: FormStyle, field: TextField, on_change: OnChange) -> None:
+        super().__init__(style, field, on_change)
+        self.show_button = QPushButton("Show", checkable=True)
+        self.show_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab skips it
+        self.show_button.toggled.connect(self._on_toggled)
+        self.widget = _beside(self.line, self.show_button)
+        self._on_toggled(False)
+
+    def set_name(self, name: str) -> None:
+        self.line.setAccessibleName(name)
+
+    def show_errors(self, errors: Errors, pointer: str) -> None:
+        mark_error(self.line, pointer in errors)
+
+    def _on_toggled(self, is_shown: bool) -> None:
+        mode = QLineEdit.EchoMode.Normal if is_shown else QLineEdit.EchoMode.Password
+        self.line.setEchoMode(mode)
+        self.show_button.setText("Hide" if is_shown else "Show")
 
 
 class DateTimePicker(QWidget):

@@ -75,6 +75,10 @@ class EditorFactory(Protocol):
         """Warnings shown beside the fields, by the names of the outermost members."""
 
     @property
+    def takes_own_keys(self) -> bool:
+        """True if keys that the schema allows but does not name can be added."""
+
+    @property
     def depth(self) -> int:
         """The number of lists and objects around what is created."""
 

@@ -149,6 +149,10 @@ def _help_text(field: Field) -> str:
         parts.append(f"Edited as JSON: {field.reason}")
     if isinstance(field, TextField) and field.pattern:
         parts.append(f"Pattern: {shorten(field.pattern, 200)}")
+    if field.deprecated:
+        parts.append("Deprecated: the server may stop accepting it.")
+    if field.write_only:
+        parts.append("Write-only: the server does not return it.")
     if field.read_only:
         parts.append("Read-only: set by the server, which may ignore your value.")
     return "\n".join(text for text in (*parts, *field.notes) if text)

@@ -12,6 +12,7 @@ from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from inspector.base.plain_text import one_line
+from inspector.base.units import plural
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
@@ -168,8 +169,12 @@ class ItemsEditor(Editor):
         self._show_state()
         self._on_change()
 
+    @property
+    def _max_rows(self) -> int:
+        return MAX_ROWS if self._field.max_items is None else min(MAX_ROWS, self._field.max_items)
+
     def _can_add(self) -> bool:
-        return len(self._rows) < MAX_ROWS
+        return len(self._rows) < self._max_rows or not self._is_set
 
     def _add_text(self) -> str:
         return "Add item"
@@ -180,6 +185,7 @@ class ItemsEditor(Editor):
         add = self._add_text()
         self.add_button.setText(add if has_rows or not text else f"{add} ({text})")
         self.add_button.setEnabled(self._can_add())
+        self.add_button.setToolTip("" if self._can_add() else f"At most {plural(self._max_rows, 'item')}")
         self._frame.setVisible(has_rows)
         self._show_buttons()
 
@@ -249,7 +255,7 @@ class TupleEditor(ItemsEditor):
         return self._rows[len(self._tuple.items) :][-1:]
 
     def _can_add(self) -> bool:
-        return super()._can_add() and (not self._is_set or self._tuple.rest is not None)
+        return not self._is_set or (super()._can_add() and self._tuple.rest is not None)
 
     def _add_text(self) -> str:
         return "Add item" if self._is_set else "Fill in"

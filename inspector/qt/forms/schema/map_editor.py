@@ -11,6 +11,7 @@ from functools import partial
 from PySide6.QtCore import Qt
 from PySide6.QtWidgets import QPushButton, QWidget
 
+from inspector.base.units import plural
 from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
@@ -146,7 +147,7 @@ class MapRows(QWidget):
         self._lazy.reset()
         self._show_state()
         row = self._row_at(len(self._rows) - 1)
-        row.is_new = True
+        row.is_new = row.has_initial_value = True
         row.key_line.setFocus()
         self._on_change()
         return row
@@ -188,7 +189,10 @@ class MapRows(QWidget):
 
     def _show_state(self) -> None:
         self._frame.setVisible(bool(self._rows))
-        self.add_button.setEnabled(len(self._rows) < MAX_ROWS)
+        most = self.field.max_properties if not self.reserved else None  # the fields above count too
+        allowed = MAX_ROWS if most is None else min(MAX_ROWS, most)
+        self.add_button.setEnabled(len(self._rows) < allowed)
+        self.add_button.setToolTip("" if self.add_button.isEnabled() else f"At most {plural(allowed, 'key')}")
 
 
 class MapRow(ItemRow):
@@ -200,7 +204,7 @@ class MapRow(ItemRow):
         is_wide = isinstance(field, UnionField | JsonField)
         super().__init__(factory, field, on_change, is_wide=is_wide, first=key_line)
         self._map = map_field
-        self.is_new = self.was_edited = False
+        self.is_new = self.was_edited = self.has_initial_value = False
         self.up_button.hide()
         self.down_button.hide()
         self.key_line = key_line
@@ -235,10 +239,14 @@ class MapRow(ItemRow):
         mark_error(self.key_line, pointer in errors)
 
     def on_slot_changed(self) -> None:
-        self.was_edited = True
+        self.was_edited, self.has_initial_value = True, False
         super().on_slot_changed()
 
     def _on_key_edited(self) -> None:
         self.is_new = False
-        self.slot.set_field(self._map.value_for(self.key) or _NOT_ALLOWED)
+        field = self._map.value_for(self.key) or _NOT_ALLOWED
+        if self.has_initial_value and field is not self.slot.field:
+            self.slot.set_field(field, initial_draft(field))
+        else:
+            self.slot.set_field(field)
         self._on_change()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields as attributes
+from functools import partial
 
 from PySide6.QtCore import Qt
 from PySide6.QtGui import QPalette
@@ -24,8 +25,10 @@ from inspector.qt.widgets.inputs.controls import TextButton
 from inspector.qt.widgets.layout import IndentedBlock, vbox
 from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
 from inspector.qt.widgets.text.text_box import is_plain_line
+from inspector.schema.builder import Builder
 from inspector.schema.drafts import effective, settle_draft
 from inspector.schema.fields import Field, ListField, MapField, Member, ObjectField, TupleField, UnionField
+from inspector.schema.references import Document
 from inspector.schema.values import (
     ABSENT,
     REPEATED_KEY,
@@ -36,12 +39,14 @@ from inspector.schema.values import (
     Unreadable,
     child,
     initial_draft,
+    json_of,
 )
 
 _ROW_HEIGHT = 64
 _MAX_KEY_ROWS = 200
 _MAX_DEPTH = 3
 _MAX_UNKNOWN_ERRORS = 6
+_OWN_KEYS = MapField(value=partial(Builder(Document(True)).field, True, 1))  # of any type
 # Compared part by part, or not comparable.
 _PARTS = frozenset(
     (
@@ -324,6 +329,7 @@ class MemberRows(QWidget):
             if draft is ABSENT:
                 continue
             if key not in self._members:
+                draft = _own_value(draft) if self._extra_keys.field is _OWN_KEYS else draft
                 is_duplicate = not isinstance(drafts.get(key, InactiveDraft(None)), InactiveDraft)
                 drafts[key] = Unreadable("", REPEATED_KEY) if is_duplicate else draft
         return drafts
@@ -334,7 +340,7 @@ class MemberRows(QWidget):
         unknown = {name: draft for name, draft in others.items() if not isinstance(draft, InactiveDraft)}
         has_rows = self._show_key_rows(unknown)
         names = ", ".join(unknown) if not has_rows else ""
-        set_label_text(self._unknown_label, f"Sent, but not in the schema: {names}. Edit as JSON.")
+        set_label_text(self._unknown_label, f"Also sent, without a field: {names}. Edit as JSON.")
         self._unknown_label.setVisible(bool(names))
         self._show_unknown_errors()
         self.remove_button.setVisible(bool(names))
@@ -345,6 +351,8 @@ class MemberRows(QWidget):
     def _show_key_rows(self, unknown: Mapping[str, Draft]) -> bool:
         """Show rows for additional keys if the schema allows them and they fit into rows."""
         rest = self._effective.rest
+        if rest is None and self._effective.is_open and self._factory.takes_own_keys:
+            rest = _OWN_KEYS
         fits = len(unknown) <= _MAX_KEY_ROWS and all(map(is_plain_line, unknown))
         if rest is None or not fits:
             if self._extra_keys is not None:
@@ -355,6 +363,8 @@ class MemberRows(QWidget):
         if self._extra_keys is None:
             self._extra_keys = MapRows(self._factory, rest, self._on_change, self._members)
             self.layout().addWidget(self._extra_keys)  # type: ignore[union-attr]
+            if rest is _OWN_KEYS:
+                self._extra_keys.add_button.setText("Add another key")
         self._extra_keys.field, self._extra_keys.reserved = rest, self._members
         self._extra_keys.set_pairs(tuple(unknown.items()))
         return True
@@ -377,6 +387,16 @@ class MemberRows(QWidget):
             gap=0,
         )
         vbox(self, self._lazy, self._aside_label, unknown, gap=SPACE_4)
+
+
+def _own_value(draft: Draft) -> Draft:
+    """Return the value of a key that the schema does not describe as JSON."""
+    field = _OWN_KEYS.value
+    assert field is not None
+    try:
+        return json_of(field, draft)
+    except FormError as exc:
+        return Unreadable("", exc.errors[0].problem)
 
 
 def _in_schema_order(order: list[str], names: list[str]) -> list[str]:

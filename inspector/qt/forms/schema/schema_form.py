@@ -21,6 +21,7 @@ from inspector.qt.forms.schema.choice_editors import (
     ConstEditor,
     DateTimeEditor,
     FileEditor,
+    PasswordEditor,
     choices_of,
     const_text,
     fits_in_segments,
@@ -81,7 +82,8 @@ class SchemaForm(QWidget):
     What was passed to `set_value` is returned by `value` exactly, key order included, until it is edited;
     keys without a row are kept. The form does not scroll by itself. Without `submit_keys` it leaves
     Ctrl+Return to the window: two shortcuts with the same keys would disable each other. `warnings` maps
-    member names to messages shown beside their fields.
+    member names to messages shown beside their fields. With `takes_own_keys`, keys that the schema allows but
+    does not name can be added.
 
     Signals:
         value_changed: The user changed something; not emitted by `set_value`.
@@ -99,10 +101,11 @@ class SchemaForm(QWidget):
         *,
         submit_keys: bool = True,
         warnings: Mapping[str, str] | None = None,
+        takes_own_keys: bool = False,
     ) -> None:
         super().__init__(parent)
         self._field = field
-        self._factory = SchemaEditorFactory(theme, warnings=warnings)
+        self._factory = SchemaEditorFactory(theme, warnings=warnings, takes_own_keys=takes_own_keys)
         self._resolve: Resolve | None = None
         self._validation_errors: Sequence[FieldError] = ()
         self._is_final = False  # the validation of the current value found everything
@@ -288,7 +291,9 @@ class SchemaEditorFactory:
         theme: Theme,
         outer: SchemaEditorFactory | None = None,
         warnings: Mapping[str, str] | None = None,
+        takes_own_keys: bool = False,
     ) -> None:
+        self.takes_own_keys: bool = outer.takes_own_keys if outer is not None else takes_own_keys
         self.style: FormStyle = outer.style if outer is not None else FormStyle.of(theme)
         self.depth: int = outer.depth + 1 if outer is not None else 0
         self.warnings: Mapping[str, str] = warnings or {}
@@ -336,6 +341,12 @@ class SchemaEditorFactory:
             return (lambda _, on_change: FileEditor(self.style, field, on_change), self._long)
         if field.multiline:
             return (self._lines, self._long)
+        if field.format == "password":
+            return (
+                lambda _, on_change: PasswordEditor(self.style, field, on_change),
+                self._lines,
+                self._long,
+            )
         if field.format in DATE_TIME_FORMATS:
             return (
                 lambda _, on_change: DateTimeEditor(self.style, field, on_change),

@@ -46,7 +46,16 @@ from inspector.schema.fields import (
     UnionField,
 )
 from inspector.schema.samples import Steps, example_steps
-from inspector.schema.values import ABSENT, Draft, FormError, Pairs, Picked, Unreadable, draft_of, json_of
+from inspector.schema.values import (
+    ABSENT,
+    Draft,
+    FormError,
+    Pairs,
+    Picked,
+    Unreadable,
+    draft_of,
+    json_of,
+)
 
 STATE_KEY = "Ctrl+Down"
 _RAW_LEVELS = 2  # the last editors of every field: for large JSON, and for any JSON
@@ -248,12 +257,12 @@ class ValueSlot:
         """Switch a text to a multi-line editor without changing it."""
         self._edit_text(self.editor.draft())
 
-    def set_field(self, field: Field) -> None:
-        """Use another field for the same value; does nothing if the value is not JSON."""
+    def set_field(self, field: Field, initial: Draft | None = None) -> None:
+        """Use another field for the same value, or for `initial`; does nothing if the value is not JSON."""
         if field is self.field:
             return
         try:
-            value = self.value_draft()
+            value = self.value_draft() if initial is None else initial
         except FormError:
             return
         had_focus = _has_focus(self.editor.widget)

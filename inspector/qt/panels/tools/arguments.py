@@ -106,7 +106,7 @@ class ToolArguments(QStackedWidget):
 
     def _editor_of(self, tool: Tool) -> ArgumentsEditor:
         known_tool, editor = self._editors.pop(tool.name, (None, None))
-        if known_tool is not None and editor is not None and known_tool.input_schema == tool.input_schema:
+        if known_tool is not None and editor is not None and _schema_of(known_tool) == _schema_of(tool):
             self._editors[tool.name] = (tool, editor)
             return editor
         new_editor = self._make(tool)
@@ -133,8 +133,10 @@ class ToolArguments(QStackedWidget):
                 discard(editor)
 
     def _make(self, tool: Tool) -> ArgumentsEditor:
-        editor = ArgumentsEditor(self._theme, submit_keys=False, validate=self._validator)
-        editor.set_schema(tool.input_schema)
+        editor = ArgumentsEditor(
+            self._theme, submit_keys=False, validate=self._validator, takes_own_keys=True
+        )
+        editor.set_schema(_schema_of(tool))
         if tool.name in self._variables:
             editor.set_resolve(resolver(self._variables[tool.name]))
         self.addWidget(editor)
@@ -179,6 +181,11 @@ class ToolArguments(QStackedWidget):
         self.settled.emit()
 
 
+def _schema_of(tool: Tool) -> JSON:
+    """Return the input schema as it was sent, which may not be an object."""
+    return tool.source.get("inputSchema", {})
+
+
 class VariablesBar(QWidget):
     """The call variables that a call uses. Hidden if there are none."""
 
@@ -209,7 +216,11 @@ def resolver(variables: Variables) -> Resolve:
         if unknown:
             names_text = ", ".join(_reference(name) for name in unknown[:_MAX_LISTED])
             verb = "has" if len(unknown) == 1 else "have"
-            return Expansion(problem=f"{names_text} {verb} no value: set it under Call variables")
+            escaped = f"$${{{shorten(unknown[0], 40)}}}"
+            return Expansion(
+                problem=f"{names_text} {verb} no value: set it under Call variables, or write {escaped} for "
+                "the text itself"
+            )
         return Expansion(expand(text, variables), is_secret=any(is_secret(name) for name in names))
 
     return resolve
