@@ -20,7 +20,16 @@ from enum import Enum, IntEnum
 from typing import Generic, NamedTuple, NoReturn, TypeAlias, TypeVar
 
 from inspector.base.errors import LensError
-from inspector.base.json.values import JSON, JSONError, JSONObject, check_depth, parse, shorten, to_wire
+from inspector.base.json.values import (
+    JSON,
+    JSONError,
+    JSONObject,
+    check_depth,
+    has_fraction,
+    parse,
+    shorten,
+    to_wire,
+)
 from inspector.base.plain_text import one_line
 
 RequestId: TypeAlias = int | str
@@ -129,6 +138,17 @@ class Message(NamedTuple):
         text, _ = _decode(self.raw)
         value = parse(text)
         return [_from_value(item, to_wire(item)) for item in value] if isinstance(value, list) else []
+
+
+def with_exact_numbers(response: Message) -> Message:
+    """Parse a response again if it may have fractions: its numbers keep their spelling."""
+    if response.parsed is None or not has_fraction(response.raw):
+        return response
+    try:
+        body = parse(response.raw.decode(errors="replace"), exact=True)
+    except JSONError:  # a byte order mark, say: what was parsed is good enough
+        return response
+    return response._replace(parsed=body) if isinstance(body, dict) else response
 
 
 def items_of(message: Message) -> list[Message]:

@@ -92,6 +92,8 @@ def validate(schema: JSON, value: JSON) -> ValidationResult:
 
     Never raises because of a schema's or value's content, and may take long: see above.
     """
+    if not keywords.is_json(value):
+        return ValidationResult(unchecked="Not checked: the value has NaN or Infinity, which JSON does not.")
     try:
         return _SchemaValidation(schema).result(_plain(value))
     except RecursionError:

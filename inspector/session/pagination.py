@@ -19,13 +19,12 @@ from inspector.base.json.values import (
     JSONError,
     JSONObject,
     excerpt,
-    has_fraction,
     parse,
     quote_value,
     shorten,
 )
 from inspector.base.plain_text import one_line
-from inspector.protocol.jsonrpc import INVALID_PARAMS, Kind, Message, RpcError
+from inspector.protocol.jsonrpc import INVALID_PARAMS, Kind, Message, RpcError, with_exact_numbers
 from inspector.protocol.types import CacheHints, Listing, Malformed, read_items
 from inspector.session.input_rounds import result_of
 from inspector.session.result_rules import repeated_names
@@ -108,7 +107,7 @@ async def _pages(
         row = exchange.response_row
         response = with_parsed_body(exchange.response)  # once
         try:
-            page, unreadable = await _read_page(_with_exact_numbers(response), member)
+            page, unreadable = await _read_page(with_exact_numbers(response), member)
         except RpcError as exc:
             if cursor is not None and exc.code == INVALID_PARAMS:
                 finding = f"the server rejects the cursor {quote_value(cursor)}, which it sent itself"
@@ -137,17 +136,6 @@ async def _pages(
     session.report(row, f"the list goes on after {max_pages:,} pages, the pagination limit")
     next_step = "If the list is that long, raise the pagination limit in Settings ▸ Connections."
     raise _BadCursor(f"{method} has more than {max_pages:,} pages.", next_step)
-
-
-def _with_exact_numbers(response: Message) -> Message:
-    """Parse a response again if it may have fractions: the numbers of a schema keep their spelling."""
-    if response.parsed is None or not has_fraction(response.raw):
-        return response
-    try:
-        body = parse(response.raw.decode(errors="replace"), exact=True)
-    except JSONError:  # a byte order mark, say: what was parsed is good enough
-        return response
-    return response._replace(parsed=body) if isinstance(body, dict) else response
 
 
 async def _read_page(response: Message, member: str) -> tuple[JSONObject, list[Malformed]]:

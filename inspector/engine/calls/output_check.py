@@ -13,7 +13,7 @@ from enum import Enum
 from inspector.base.json.values import JSON, JSONError, JSONObject, parse, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.protocol.jsonrpc import Kind, read
+from inspector.protocol.jsonrpc import Kind, read, with_exact_numbers
 from inspector.schema.validation import validate
 
 MAX_DIFFERENCES = 100
@@ -73,7 +73,7 @@ def check_packed(data: bytes) -> OutputCheck:
 def check_output(response: bytes, output_schema: JSON) -> OutputCheck:
     """Check a tools/call response against the tool's schema. Never raises for its content."""
     try:
-        message = read(response)
+        message = with_exact_numbers(read(response))
         result: JSONObject = {"isError": True} if message.kind is Kind.ERROR else message.result
     except JSONError as exc:
         return OutputCheck(OutputState.UNCHECKED, reason=f"Could not parse the response: {exc}.")

@@ -23,6 +23,7 @@ from inspector.engine.content.text_formats import (
     looks_like_json,
     read_table,
 )
+from inspector.protocol.jsonrpc import Message as RpcMessage
 from inspector.protocol.jsonrpc import read
 from inspector.traffic.decode.decodings import KNOWN_TYPES, DecodingKind, readable, recognized
 
@@ -78,12 +79,14 @@ class Part:
 class CallResult:
     """A parsed tool result. `structured` is the structured content as JSON, None if absent.
 
-    `other_members` are the names of the members that the specification does not define.
+    `other_members` are the names of the members that the specification does not define. `problem` is the
+    protocol violation of the response, as the end of a sentence.
     """
 
     parts: tuple[Part, ...] = ()
     structured: Content | None = None
     other_members: tuple[str, ...] = ()
+    problem: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,9 +108,10 @@ class PromptContent:
 
 def read_result(raw: bytes) -> CallResult:
     """Parse a tools/call response. Never raises; invalid content is a part like any other."""
-    result = _result(raw)
+    message = read(raw)
+    result = _result_of(message)
     structured = _structured(raw) if "structuredContent" in result else None
-    return CallResult(_parts(result.get("content")), structured, other_members(result))
+    return CallResult(_parts(result.get("content")), structured, other_members(result), message.problem)
 
 
 # Of CallToolResult, in all protocol versions.
@@ -197,8 +201,12 @@ def read_prompt(raw: bytes) -> PromptContent:
 
 
 def _result(raw: bytes) -> JSONObject:
+    return _result_of(read(raw))
+
+
+def _result_of(message: RpcMessage) -> JSONObject:
     try:
-        return read(raw).result
+        return message.result
     except JSONError:  # the message itself is shown, with the problem
         return {}
 
@@ -222,10 +230,10 @@ def block_content(item: JSON) -> Content:
         case "image" | "audio" as block_type:
             return _decoded(item, "data", "", block_type)
         case "resource_link":
-            title = _string(item, "title") or _string(item, "name")
-            return Content(
-                ContentKind.LINK, _utf8(pretty(item)), _string(item, "mimeType"), _string(item, "uri"), title
-            )
+            title, uri = _string(item, "title") or _string(item, "name"), _string(item, "uri")
+            problem = "" if uri else "the link has no “uri”"
+            link = Content(ContentKind.LINK, _utf8(pretty(item)), _string(item, "mimeType"), uri, title)
+            return replace(link, problem=problem)
         case "resource":
             return resource_content(item.get("resource"))
     return unknown(item, "unknown content type")
@@ -269,17 +277,21 @@ def _file(data: bytes, mime_type: str, uri: str, block_type: str) -> Content:
     if (text := readable(data)) is not None:
         # Other image types can be text, such as SVG.
         problem = f"declared as {mime_type or block_type}, but is text"
-        is_wrong = is_declared or block_type == "audio"
+        is_wrong = is_declared or bool(block_type and not mime_type.startswith("image/"))
         return replace(_text(text, mime_type, uri), problem=problem if is_wrong else "")
     found = recognized(data, "")
     kinds = {DecodingKind.IMAGE: ContentKind.IMAGE, DecodingKind.AUDIO: ContentKind.AUDIO}
     if found is None or found.kind not in kinds or found.data != data:
-        problem = f"declared as {mime_type}, but the data does not start like one" if is_declared else ""
+        declared = mime_type if is_declared else block_type
+        is_wrong = is_declared or (bool(block_type) and (found is not None or not mime_type))
+        problem = f"declared as {declared}, but the data does not start like one" if is_wrong else ""
         return Content(ContentKind.BINARY, data, mime_type, uri, problem=problem)
     is_audio = found.kind is DecodingKind.AUDIO
     is_other = mime_type.startswith("image/") and mime_type != found.mime_type
     is_other |= mime_type.startswith("audio/") and not is_audio  # audio types have many names
-    problem = f"declared as {mime_type}, but is {found.mime_type}" if is_other else ""
+    is_other |= bool(block_type) and is_audio != (block_type == "audio")
+    declared = mime_type if mime_type not in ("", found.mime_type) else block_type
+    problem = f"declared as {declared}, but is {found.mime_type}" if is_other else ""
     return Content(kinds[found.kind], data, found.mime_type, uri, problem=problem)
 
 

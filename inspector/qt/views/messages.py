@@ -145,7 +145,9 @@ class MessageCard(QWidget):
             case ContentKind.AUDIO | ContentKind.BINARY:
                 return None, False
             case ContentKind.LINK:
-                return PlainLabel(self._theme, content.uri, mono=True, wrap=True, selectable=True), False
+                return PlainLabel(
+                    self._theme, content.uri, mono=True, wrap=True, selectable=True
+                ), not content.uri
         text = content.data[: 4 * (self._max_length + 1)].decode(errors="replace")
         is_complete = len(text) <= self._max_length and content.kind is ContentKind.TEXT
         shown = text if len(text) <= self._max_length else f"{text[: self._max_length]}…"

@@ -230,6 +230,11 @@ class ResultView(QWidget):
         elif outcome.kind is OutcomeKind.RPC_ERROR:
             text = f"Protocol error; the tool returned no result. {outcome.summary}."
             self.alert.show_message("outcome", text, outcome.next_step, tone="error")
+        elif result.problem:
+            self.badge.set_text("protocol violation", "error")
+            self.alert.show_message(
+                "outcome", f"The response violates the protocol: {result.problem}.", tone="error"
+            )
         elif not result.parts and result.structured is None:
             text = f"{no_content_text(result.other_members)}."
             self.alert.show_message("outcome", text, tone="wait")

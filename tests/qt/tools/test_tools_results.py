@@ -6,8 +6,10 @@ from typing import Any
 
 from inspector.demo.everything.resources import as_base64, png
 from inspector.engine.calls.output_check import OutputCheck, OutputState
+from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.views.content_view import ContentForm
 from inspector.qt.views.result_view import ResultView
+from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.media.media import ImageView
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
@@ -222,3 +224,25 @@ def test_result_without_content_names_what_it_has(lens: Lens) -> None:
     view = shown(lens, {"foo": 1, "bar": [], "isError": False, "_meta": {}})
     assert view.alert.text("outcome") == "No content; the result has: foo, bar."
     assert tab_labels(view) == ["Raw"]
+
+
+def test_result_that_is_no_object_is_a_protocol_violation(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    view = lens.tools.call_view.result
+    response = b'{"jsonrpc":"2.0","id":1,"result":[1,2,3]}'
+    lens.run(view.show_outcome(CallOutcome(OutcomeKind.RESULT, 1, response)))
+    assert view.badge.text == "protocol violation"
+    assert view.alert.text("outcome") == 'The response violates the protocol: "result" must be an object.'
+
+
+def test_resource_link_without_a_uri_cannot_be_read(lens: Lens) -> None:
+    lens.connect(scripted(tools=[returning()]))
+    links = [
+        {"type": "resource_link", "name": "x"},
+        {"type": "resource_link", "name": "y", "uri": "test://y"},
+    ]
+    view = shown(lens, {"content": links})
+    buttons = [
+        [button.text() for button in card.findChildren(ActionButton)] for card in view.content.overview.cards
+    ]
+    assert buttons == [[], ["Read"]]

@@ -95,7 +95,9 @@ def test_a_variable_without_a_value_is_named_at_its_field(lens: Lens) -> None:
     connected(lens, NUMBERS)
     view = put(lens, {"list": [1, "${gone}"]})
     checked(lens, view)
-    assert errors(view) == ["list[1]: ${gone} has no value: set it under Call variables"]
+    assert errors(view) == [
+        "list[1]: ${gone} has no value: set it under Call variables, or write $${gone} for the text itself"
+    ]
     lens.do("tool.call")
     lens.settle()
     assert lens.sent("tools/call") == []

@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from PySide6.QtCore import Qt
-from PySide6.QtGui import QGuiApplication
+from PySide6.QtGui import QGuiApplication, QTextCursor, QTextTable
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import QApplication, QTextEdit
 from pytestqt.qtbot import QtBot
@@ -37,13 +37,14 @@ from inspector.qt.widgets.media.markdown import (
 )
 from inspector.qt.widgets.media.media import _READERS, CsvTable, DecodedImage, read_image
 
-H, P, N, Q, C, R = (
+H, P, N, Q, C, R, T = (
     BlockKind.HEADING,
     BlockKind.PARAGRAPH,
     BlockKind.ITEM,
     BlockKind.QUOTE,
     BlockKind.CODE,
     BlockKind.RULE,
+    BlockKind.TABLE,
 )
 
 
@@ -64,7 +65,13 @@ def theme(qapp: object) -> Theme:
         ("> a\n> b\n>> c", [Block(Q, "a b", 1), Block(Q, "c", 2)]),
         ("```py\n# a\n\n  b\n```\nc", [Block(C, "# a\u2028\u2028  b"), Block(P, "c")]),
         ("```\nnever closed", [Block(C, "never closed")]),
-        ("|a|b|\n|-|-|\nc", [Block(C, "|a|b|\u2028|-|-|"), Block(P, "c")]),
+        ("|a|b|\n|-|-|\nc", [Block(T, "", rows=(("a", "b"),)), Block(P, "c")]),
+        (
+            "|a|b|\n|:-:|--|\n| **1**|\n|x\\|y|z|",
+            [Block(T, "", rows=(("a", "b"), ("**1**", ""), ("x\\|y", "z")))],
+        ),
+        ("|a|b|\n|c|d|", [Block(C, "|a|b|\u2028|c|d|")]),
+        ("```\n|a|\n|-|\n```", [Block(C, "|a|\u2028|-|")]),
         ("a\n| b", [Block(P, "a | b")]),
         ("a\n\n---\n***", [Block(P, "a"), Block(R, ""), Block(R, "")]),
         ("a\r\nb\r\n", [Block(P, "a b")]),
@@ -129,6 +136,21 @@ def test_long_markdown_is_laid_out_in_steps_and_says_what_is_missing(qtbot: QtBo
     assert not view.is_filling
     assert view.page.toPlainText() == "short⟨U+202E⟩"
     assert view._note.isHidden()
+
+
+def test_markdown_table_has_cells_and_links_do_not_look_clickable(qtbot: QtBot, theme: Theme) -> None:
+    view = MarkdownView(theme, "Page")
+    qtbot.addWidget(view)
+    view.set_text("before\n\n|a|b|\n|-|-|\n|1|[x](https://a.b)|\n\nafter")
+    frames = view.page.document().rootFrame().childFrames()
+    (table,) = [frame for frame in frames if isinstance(frame, QTextTable)]
+    cells = [[table.cellAt(row, column) for column in range(2)] for row in range(2)]
+    texts = [[cell.firstCursorPosition().block().text() for cell in row] for row in cells]
+    assert texts == [["a", "b"], ["1", "x (https://a.b)"]]
+    link = cells[1][1].firstCursorPosition()
+    link.movePosition(QTextCursor.MoveOperation.NextCharacter)
+    assert link.charFormat().foreground().color() == theme.color("text")
+    assert view.page.toPlainText().endswith("after")
 
 
 def test_markdown_is_read_from_its_beginning(qtbot: QtBot, theme: Theme) -> None:

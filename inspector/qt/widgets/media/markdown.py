@@ -2,7 +2,7 @@
 
 The text is untrusted, so Qt's parser is not used: it takes three seconds for 16 KB of table rows and
 loads the images that a text names. This one takes linear time and supports no HTML, images or clickable
-links; tables are shown as written.
+links.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from enum import Enum, Flag, auto
 
 from PySide6.QtCore import QTimer
-from PySide6.QtGui import QFont, QTextBlockFormat, QTextCharFormat, QTextCursor
+from PySide6.QtGui import QFont, QTextBlockFormat, QTextCharFormat, QTextCursor, QTextTableFormat
 from PySide6.QtWidgets import QTextEdit, QWidget
 
 from inspector.base.plain_text import visible
@@ -38,6 +38,7 @@ class BlockKind(Enum):
     ITEM = "item"
     QUOTE = "quote"
     CODE = "code"
+    TABLE = "table"
     RULE = "rule"
 
 
@@ -59,6 +60,7 @@ class Block:
     text: str
     level: int = 0
     marker: str = ""  # an item's bullet or number
+    rows: tuple[tuple[str, ...], ...] = ()  # of a table; the first one is its header
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,6 +166,10 @@ class MarkdownView(QWidget):
         self._note.setVisible(is_cut)
 
     def _add(self, cursor: QTextCursor, block: Block) -> None:
+        if block.rows:
+            self._count += len(block.rows) * len(block.rows[0])
+            self._add_table(cursor, block)
+            return
         format = self._block_format(block)
         if self._count:
             cursor.insertBlock(format)
@@ -180,6 +186,23 @@ class MarkdownView(QWidget):
             cursor.insertText(f"{block.marker}\u00a0\u00a0", self._char_format(Style.MUTED, block))
         for span in spans(block.text):
             cursor.insertText(span.text, self._char_format(span.style, block))
+
+    def _add_table(self, cursor: QTextCursor, block: Block) -> None:
+        format = QTextTableFormat()
+        format.setCellPadding(SPACE_1)
+        format.setCellSpacing(0)
+        format.setBorderCollapse(True)
+        format.setBorder(1)
+        format.setBorderBrush(self._theme.color("line"))
+        format.setBottomMargin(SPACE_2)
+        table = cursor.insertTable(len(block.rows), len(block.rows[0]), format)
+        for row, cells in enumerate(block.rows):
+            for column, cell in enumerate(cells):
+                inside = table.cellAt(row, column).firstCursorPosition()
+                for span in spans(cell):
+                    style = span.style | Style.STRONG if row == 0 else span.style
+                    inside.insertText(span.text, self._char_format(style, block))
+        cursor.movePosition(QTextCursor.MoveOperation.End)
 
     def _block_format(self, block: Block) -> QTextBlockFormat:
         format = QTextBlockFormat()
@@ -216,7 +239,7 @@ class MarkdownView(QWidget):
         font.setStrikeOut(Style.STRUCK in style)
         format.setFont(font)
         is_quiet = Style.MUTED in style or block.kind is BlockKind.QUOTE
-        tone: Tone = "accent" if Style.LINK in style else "muted" if is_quiet else "text"
+        tone: Tone = "muted" if is_quiet else "text"  # a link cannot be clicked, and does not look so
         format.setForeground(self._theme.color(tone))
         return format
 
@@ -232,6 +255,10 @@ _RULE = re.compile(r" {0,3}(?:-[ \t]*){3,}$|^ {0,3}(?:\*[ \t]*){3,}$|^ {0,3}(?:_
 _ITEM = re.compile(r"([ \t]*)([-*+]|\d{1,9}[.)])[ \t]+(.*)", re.DOTALL)
 _QUOTE = re.compile(r" {0,3}((?:>[ \t]?)+)(.*)", re.DOTALL)
 _TABLE = re.compile(r"[ \t]*\|")
+_SEPARATOR = re.compile(r"[ \t]*\|[-|: \t]*-[-|: \t]*$")
+_CELL_END = re.compile(r"(?<!\\)\|")
+_MAX_CELLS = 600  # laying out a table takes a millisecond per 30 cells; larger ones are shown as written
+_MAX_TABLE_SIZE = 16 * 1024
 _CHECKED = {"[ ] ": "☐", "[x] ": "☑", "[X] ": "☑"}
 
 
@@ -264,8 +291,8 @@ class _Reader:
                     self._lines.append(line)
             elif opened:
                 yield from self._finish()
-                self._begin(BlockKind.CODE)
                 fence = opened[1]
+                self._begin(BlockKind.CODE, marker=fence)
             else:
                 yield from self._line(line)
         yield from self._finish()
@@ -314,7 +341,9 @@ class _Reader:
         lines, self._lines = self._lines, []
         kind, level, marker = self._kind, self._level, self._marker
         self._begin(BlockKind.PARAGRAPH)
-        if kind is BlockKind.CODE:
+        if kind is BlockKind.CODE and not marker and (rows := _table_rows(lines)):
+            yield Block(BlockKind.TABLE, "", rows=rows)
+        elif kind is BlockKind.CODE:
             yield from (Block(kind, piece) for piece in _code_pieces(lines))
         elif lines:
             text = _joined(lines)
@@ -322,6 +351,24 @@ class _Reader:
                 box = _CHECKED.get(text[:4], "")
                 marker, text = box or _bullet(marker), text[4:] if box else text
             yield from _pieces(Block(kind, text, level, marker))
+
+
+def _table_rows(lines: list[str]) -> tuple[tuple[str, ...], ...]:
+    """Return the rows of a table, the header first; none if the lines are no table, or too large a one."""
+    if len(lines) < 2 or sum(map(len, lines)) > _MAX_TABLE_SIZE or not _SEPARATOR.match(lines[1]):
+        return ()
+    rows = [_cells(line) for line in (lines[0], *lines[2:])]
+    width = len(rows[0])
+    if width != len(_cells(lines[1])) or width * len(rows) > _MAX_CELLS:
+        return ()
+    return tuple((*row[:width], *("",) * (width - len(row))) for row in rows)
+
+
+def _cells(line: str) -> tuple[str, ...]:
+    inner = line.strip().removeprefix("|")
+    if inner.endswith("|") and not inner.endswith("\\|"):
+        inner = inner[:-1]
+    return tuple(cell.strip() for cell in _CELL_END.split(inner))
 
 
 def _lines(text: str) -> Iterator[str]:

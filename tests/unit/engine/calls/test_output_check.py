@@ -101,3 +101,17 @@ def test_unreadable_result_is_not_checked() -> None:
 @given(json_values, st.sampled_from([SCHEMA, None, True, {}, {"enum": [1]}]))
 def test_any_structured_content_is_checked(value: JSON, schema: JSON) -> None:
     assert check(mirrored(value), schema).state is not OutputState.UNCHECKED
+
+
+def test_number_beyond_float_range_is_compared_and_shown_as_written() -> None:
+    schema: JSON = {"properties": {"n": {"maximum": 5}}}
+    response = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":1e400}}}'
+    (difference,) = check_output(response, schema).differences
+    assert difference.message == "must be at most 5, got 1e400"
+
+
+def test_value_that_is_not_json_is_not_checked() -> None:
+    response = b'{"jsonrpc":"2.0","id":1,"result":{"content":[],"structuredContent":{"n":NaN}}}'
+    checked = check_output(response, {"properties": {"n": {"type": "number"}}})
+    assert checked.state is OutputState.UNCHECKED
+    assert "NaN" in checked.reason

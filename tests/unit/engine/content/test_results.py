@@ -101,8 +101,52 @@ def test_annotations_are_read_tolerantly() -> None:
 
 
 def test_non_result_has_no_parts() -> None:
-    assert read_result(b"{not json") == CallResult()
+    assert read_result(b"{not json").parts == ()
     assert read_result(b'{"jsonrpc":"2.0","id":1,"error":{"code":1,"message":"x"}}') == CallResult()
+
+
+@pytest.mark.parametrize(
+    ("raw", "problem"),
+    [
+        (b'{"jsonrpc":"2.0","id":1,"result":[1,2,3]}', '"result" must be an object'),
+        (b'{"jsonrpc":"2.0","id":1,"result":"hello"}', '"result" must be an object'),
+        (b'{"jsonrpc":"2.0","id":1,"result":{"content":NaN}}', "it contains NaN, which is not JSON"),
+        (b'{"jsonrpc":"2.0","id":1,"result":{"content":[{"type":"text","text":"\xff"}]}}',
+         "not valid UTF-8 at byte 68"),
+        (b'{"jsonrpc":"2.0","id":1,"result":{}}', ""),
+    ],
+)  # fmt: skip
+def test_protocol_violation_of_a_response_is_reported(raw: bytes, problem: str) -> None:
+    assert read_result(raw).problem == problem
+
+
+PNG = b"\x89PNG\r\n\x1a\n" + bytes(24)
+WAV = b"RIFF\x24\x00\x00\x00WAVEfmt " + bytes(28)
+
+
+@pytest.mark.parametrize(
+    ("kind", "mime_type", "data", "problem"),
+    [
+        ("audio", "", PNG, "declared as audio, but is image/png"),
+        ("audio", "image/png", PNG, "declared as audio, but is image/png"),
+        ("image", "", b"\0\1\2\3", "declared as image, but the data does not start like one"),
+        ("image", "text/plain", b"words", "declared as text/plain, but is text"),
+        ("image", "image/png", PNG, ""),
+        ("image", "image/x-own", b"\0\1\2\3", ""),
+        ("image", "image/svg+xml", b"<svg/>", ""),
+    ],
+)
+def test_media_that_is_something_else_is_reported(
+    kind: str, mime_type: str, data: bytes, problem: str
+) -> None:
+    block = {"type": kind, "data": base64.b64encode(data).decode(), "mimeType": mime_type}
+    assert result_of(content=[block]).parts[0].content.problem == problem
+
+
+def test_resource_link_without_a_uri_is_reported() -> None:
+    (part,) = result_of(content=[{"type": "resource_link", "name": "x"}]).parts
+    assert (part.content.kind, part.content.uri) == (ContentKind.LINK, "")
+    assert part.content.problem == "the link has no “uri”"
 
 
 JSON = st.recursive(
