@@ -14,7 +14,6 @@ from inspector.base.json.values import JSON, shorten, write_number
 from inspector.base.units import plural
 from inspector.schema.drafts import (
     ABSENT,
-    Absent,
     Draft,
     InactiveDraft,
     Pairs,
@@ -38,6 +37,7 @@ from inspector.schema.fields import (
     TextField,
     TupleField,
     UnionField,
+    Variant,
 )
 from inspector.schema.keywords import as_decimal, equal, is_integer, is_multiple
 from inspector.schema.values import (
@@ -103,14 +103,8 @@ class _Check:
         except FormError:  # what is entered is no value yet
             yield from entry_errors
             return
-        failed = [errors]
-        for other in field.variants:
-            if other is variant or isinstance(value, Absent):
-                continue
-            failed.append(self._errors_of_other(other.field, value, pointer))
-            if not failed[-1]:
-                break
-        if value is ABSENT or not failed[-1]:
+        failed = self._errors_of_all(field, variant, errors, value, pointer) if value is not ABSENT else []
+        if value is ABSENT or not failed:
             yield from entry_errors
         elif (error := _tag_error(field, value, pointer) or missing_sets_error(failed, pointer)) is not None:
             yield error
@@ -120,10 +114,20 @@ class _Check:
             titles = ", ".join(variant.title for variant in field.variants[:MAX_LISTED_CHOICES])
             yield FieldError(pointer, f"must be one of: {titles}; got {short_text(value)}")
 
-    def _errors_of_other(self, field: Field, value: JSON, pointer: str) -> list[FieldError]:
-        """Return the errors of a variant that is not picked; none if there are too many to try."""
-        self._tries_left -= 1
-        return list(self.errors(field, value, pointer)) if self._tries_left >= 0 else []
+    def _errors_of_all(
+        self, field: UnionField, picked: Variant, errors: list[FieldError], value: JSON, pointer: str
+    ) -> list[list[FieldError]]:
+        """Return the errors of each variant, none if a variant may match or there are too many to try."""
+        failed = [errors]
+        for other in field.variants:
+            if other is picked:
+                continue
+            self._tries_left -= 1
+            found = list(self.errors(other.field, value, pointer)) if self._tries_left >= 0 else []
+            if not found:
+                return []
+            failed.append(found)
+        return failed
 
     def _object_errors(
         self, field: ObjectField, draft: dict[str, Draft], pointer: str
@@ -294,11 +298,9 @@ def short_text(value: Draft, *, shows_parts: bool = False) -> str:
         return short_text(value.draft, shows_parts=shows_parts)
     if isinstance(value, str):
         return f"'{shorten(value, 60)}'"
-    if not isinstance(value, list | dict | Pairs):
-        return shorten(write_line(value), 60)  # type: ignore[arg-type]
-    if shows_parts and not isinstance(value, Pairs):
-        return shorten(write_line(value), 60)
-    return "an array" if isinstance(value, list) else "an object"
+    if isinstance(value, list | dict | Pairs) and (isinstance(value, Pairs) or not shows_parts):
+        return "an array" if isinstance(value, list) else "an object"
+    return shorten(write_line(value), 60)  # type: ignore[arg-type]
 
 
 def one_of(choices: Sequence[JSON]) -> str:

@@ -2,7 +2,8 @@
 
 Measures on the window's thread how long its event loop was blocked (`gap`), and its processor time
 between two iterations (`work`: the gap without the load of the machine). The baseline is the same window
-when idle. Also measures how long a form of 2,000 properties takes to open.
+when idle. Also measures how long a form of 2,000 properties takes to open, and the memory for each tool that
+is looked at.
 """
 
 from __future__ import annotations
@@ -21,6 +22,7 @@ from typing import TYPE_CHECKING
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.calls.tool_calls import ToolCall
 from tests.bench.enginehost import SERVER
+from tests.bench.memory import rss_mib
 from tests.bench.report import Number, Result, stopwatch
 from tests.bench.windowhost import in_empty_window
 
@@ -32,7 +34,9 @@ if TYPE_CHECKING:
 
 MAX_WORK_MS = 50
 MAX_FORM_S = 0.5
+MAX_TOOL_MIB = 0.02
 _PROPERTIES = 2_000
+_FIRST_TOOLS = 100  # caches are filled with these
 _REST_S = 0.5
 _LABELS = "tool_099"
 _SCRIPTED = Path(__file__).parents[1] / "qt" / "scripted_server.py"
@@ -40,6 +44,9 @@ _SCRIPTED = Path(__file__).parents[1] / "qt" / "scripted_server.py"
 
 def configure(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--count", type=int, default=10_000, help="how many tools (default: %(default)s)")
+    parser.add_argument(
+        "--visits", type=int, default=1_000, help="how many tools to look at (default: %(default)s)"
+    )
     parser.add_argument("--page", type=int, default=500, help="how many in a page (default: %(default)s)")
 
 
@@ -79,10 +86,18 @@ class _Measuring:
                 await asyncio.sleep(_REST_S)
         await self._search()
         await self._search_palette()
-        form_s = self._open_form()
-        self._numbers |= {"command": shlex.join(command), "form_s": round(form_s, 3)}
+        form_s, per_tool = self._open_form(), await self._visit()
+        self._numbers |= {
+            "command": shlex.join(command),
+            "form_s": round(form_s, 3),
+            "mib_per_tool": per_tool,
+        }
         worst = max(self._work)
-        bars = {"work<=50ms": worst <= MAX_WORK_MS, "form<0.5s": form_s < MAX_FORM_S}
+        bars = {
+            "work<=50ms": worst <= MAX_WORK_MS,
+            "form<0.5s": form_s < MAX_FORM_S,
+            f"tool<={MAX_TOOL_MIB}MiB": per_tool <= MAX_TOOL_MIB,
+        }
         return Result("offered", self._numbers, bars)
 
     @property
@@ -117,6 +132,21 @@ class _Measuring:
             arguments.set_schema({"type": "object", "properties": members})
             arguments.repaint()
         return watch.seconds
+
+    async def _visit(self) -> float:
+        """Look at many tools, one after the other; return the memory per tool."""
+        before = 0.0
+        self._tools.search.setText("")
+        self._tools.search.settle()
+        await self._until(lambda: not self._tools.model.is_searching)
+        tools = [tool.name for tool in self._tools.model.tools()][: self._options.visits]
+        for position, tool in enumerate(tools):
+            if position == min(_FIRST_TOOLS, len(tools) - 1):
+                before = rss_mib()
+            self._tools.choose(tool)
+            await asyncio.sleep(0.005)
+        self._numbers["visited"] = len(tools)
+        return round((rss_mib() - before) / max(1, len(tools) - _FIRST_TOOLS), 4)
 
     @asynccontextmanager
     async def _watched(self, what: str) -> AsyncIterator[None]:

@@ -239,7 +239,8 @@ class PasswordEditor(LineEditor):
 
     def __init__(self, style: FormStyle, field: TextField, on_change: OnChange) -> None:
         super().__init__(style, field, on_change)
-        self.show_button = QPushButton("Show", checkable=True)
+        self.show_button = QPushButton("Show")
+        self.show_button.setCheckable(True)
         self.show_button.setFocusPolicy(Qt.FocusPolicy.ClickFocus)  # Tab skips it
         self.show_button.toggled.connect(self._on_toggled)
         self.widget = _beside(self.line, self.show_button)
