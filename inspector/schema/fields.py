@@ -37,6 +37,8 @@ class Absent(Enum):
 
 
 ABSENT: Final = Absent.ABSENT
+_MAX_NAMED_VARIANTS = 3
+_MAX_TITLES_LENGTH = 40
 
 
 T = TypeVar("T")
@@ -323,7 +325,9 @@ def _kind(field: Field) -> str:
         case UnionField(is_any=True):
             return "any value"
         case UnionField():
-            return f"one of {plural(len(field.variants), 'variant')}"
+            titles = " or ".join(variant.title for variant in field.variants[:_MAX_NAMED_VARIANTS])
+            is_short = len(field.variants) <= _MAX_NAMED_VARIANTS and len(titles) <= _MAX_TITLES_LENGTH
+            return titles if is_short else f"one of {plural(len(field.variants), 'variant')}"
         case JsonField():
             return "JSON"
     return ""

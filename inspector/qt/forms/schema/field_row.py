@@ -118,8 +118,8 @@ class FieldRow(ValueRow):
         self.put(ABSENT if default is ABSENT else draft_of(self.member.field, default))
 
     def _make_default_button(self) -> TextButton | None:
-        if self.member.field.default is ABSENT:
-            return None
+        if self.member.field.default is ABSENT or self.member.field.default is None:
+            return None  # null is offered as a state
         default = one_line(shorten(write_line(self.member.field.default), 200))
         is_stated = not isinstance(self.member.field, _WITHOUT_PLACEHOLDER)
         message = "use default" if is_stated else f"use default: {shorten(default, _MAX_DEFAULT_LENGTH)}"

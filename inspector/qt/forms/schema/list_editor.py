@@ -17,7 +17,7 @@ from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnCh
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import IndentedBlock, vbox
-from inspector.schema.fields import Field, JsonField, ListField, TupleField
+from inspector.schema.fields import Field, JsonField, ListField, TupleField, summary
 from inspector.schema.values import ABSENT, Absent, Draft, child, initial_draft
 
 MAX_ROWS = 500
@@ -194,7 +194,7 @@ class ItemsEditor(Editor):
             if row is not None:
                 row.up_button.setEnabled(position > 0)
                 row.down_button.setEnabled(position < len(self._rows) - 1)
-                title = one_line(row.field.title)
+                title = one_line(row.field.title) or (summary(row.field) if row.is_optional else "")
                 row.set_title(f"{position + 1}. {title}" if title else f"{position + 1}.")
                 row.slot.set_name(title or f"Item {position + 1}")
 

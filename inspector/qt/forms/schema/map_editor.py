@@ -16,7 +16,7 @@ from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnCh
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import IndentedBlock, vbox
-from inspector.qt.widgets.text.labels import mark_error
+from inspector.qt.widgets.text.labels import mark_error, small_label
 from inspector.qt.widgets.text.text_box import TextLine, is_plain_line
 from inspector.schema.fields import JsonField, MapField, UnionField
 from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child, initial_draft
@@ -105,8 +105,16 @@ class MapRows(QWidget):
         self.add_button = QPushButton("Add key")
         factory.style.theme.set_icon(self.add_button, "plus", "muted")
         self.add_button.clicked.connect(self.add)
-        vbox(self, self._frame, (self.add_button, 0, Qt.AlignmentFlag.AlignLeft), gap=SPACE_1)
+        self._heading = small_label(factory.style, "")
+        self._heading.setFont(factory.style.title)
+        self._heading.hide()
+        vbox(self, self._heading, self._frame, (self.add_button, 0, Qt.AlignmentFlag.AlignLeft), gap=SPACE_1)
         self.setFocusProxy(self.add_button)
+
+    def set_heading(self, text: str) -> None:
+        """Set a heading, shown while there are rows."""
+        self._heading.setText(text)
+        self._show_state()
 
     @property
     def rows(self) -> list[MapRow]:
@@ -189,6 +197,7 @@ class MapRows(QWidget):
 
     def _show_state(self) -> None:
         self._frame.setVisible(bool(self._rows))
+        self._heading.setVisible(bool(self._rows and self._heading.text()))
         most = self.field.max_properties if not self.reserved else None  # the fields above count too
         allowed = MAX_ROWS if most is None else min(MAX_ROWS, most)
         self.add_button.setEnabled(len(self._rows) < allowed)

@@ -363,8 +363,9 @@ class MemberRows(QWidget):
         if self._extra_keys is None:
             self._extra_keys = MapRows(self._factory, rest, self._on_change, self._members)
             self.layout().addWidget(self._extra_keys)  # type: ignore[union-attr]
-            if rest is _OWN_KEYS:
+            if self._members:
                 self._extra_keys.add_button.setText("Add another key")
+                self._extra_keys.set_heading("Other keys")
         self._extra_keys.field, self._extra_keys.reserved = rest, self._members
         self._extra_keys.set_pairs(tuple(unknown.items()))
         return True

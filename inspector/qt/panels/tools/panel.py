@@ -45,7 +45,7 @@ from inspector.qt.widgets.layout import hbox, hsplit, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.tool_names import tool_findings
-from inspector.schema.values import FormError
+from inspector.schema.values import FieldError, FormError
 
 if TYPE_CHECKING:
     pass
@@ -314,7 +314,7 @@ class CallView(QWidget):
                 arguments = self.arguments.arguments(force=True)
                 check.set_result(())
             else:
-                arguments = self.arguments.submit(check.set_result)
+                arguments = self.arguments.submit(partial(_finish, check))
             call = self._composed_call(tool, arguments)
         except FormError:
             return
@@ -493,3 +493,8 @@ class CallView(QWidget):
         button = icon_button(more)
         button.setPopupMode(QToolButton.ToolButtonPopupMode.InstantPopup)
         return button
+
+
+def _finish(check: ArgumentsCheck, errors: tuple[FieldError, ...]) -> None:
+    if not check.done():  # the call may be cancelled
+        check.set_result(errors)
