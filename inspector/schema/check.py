@@ -211,7 +211,7 @@ def missing_sets_error(branches: Sequence[Sequence[FieldError]], pointer: str) -
 
 
 def unknown_tag_error(pointer: str, tag: JSON, tags: Sequence[JSON]) -> FieldError | None:
-    """Return the error of a discriminator value, if it is none of the known ones."""
+    """Return the error of an unknown discriminator value, None for a known one."""
     if any(equal(tag, known) for known in tags):
         return None
     return FieldError(pointer, f"must be {one_of(tags)}, got {short_text(tag, shows_parts=True)}")
