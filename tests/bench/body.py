@@ -19,6 +19,7 @@ from typing import TYPE_CHECKING
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.protocol.jsonrpc import RequestId
+from inspector.qt.window.tabs import TOOLS
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
 from tests.bench.echoserver import response, write_answer
@@ -140,7 +141,7 @@ async def _show_result(app: App, outcome: CallOutcome) -> None:
     """Show the result in the panel that called the tool."""
     workspace = app.window.workspace()
     assert workspace is not None
-    await workspace.tools.call_view.result.show_outcome(outcome)
+    await workspace.panel(TOOLS).call_view.result.show_outcome(outcome)
     workspace.repaint()
 
 

@@ -17,6 +17,7 @@ from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from inspector.qt.window.tabs import DOCTOR
 from tests.bench.report import Number, Result, note
 from tests.bench.windowhost import in_empty_window
 
@@ -66,7 +67,7 @@ class _Measuring:
             await self._measure_start_page(guide)
             await _prepare(guide)
             for theme in ("light", "dark"):
-                guide.do(f"view.{theme}")
+                guide.do(f"theme.{theme}")
                 async for place in self._places(guide):
                     await self._measure(f"{theme}: {place}")
         worst = max(self._percent, key=self._percent.__getitem__)
@@ -87,7 +88,7 @@ class _Measuring:
         await guide.app.bridge.ask(lambda engine: engine.discovery.scan(guide.project))
         await guide.until("the start page", lambda: guide.window.welcome.isVisible())
         for theme in ("light", "dark"):
-            guide.do(f"view.{theme}")
+            guide.do(f"theme.{theme}")
             await self._measure(f"{theme}: start page")
 
     async def _measure(self, place: str) -> None:
@@ -102,11 +103,11 @@ class _Measuring:
 
     async def _places(self, guide: Guide) -> AsyncIterator[str]:
         """Go to every place of the window, and yield its name."""
-        from inspector.qt.window.workspace import TABS
+        from inspector.qt.window.tabs import TAB_IDS
 
         for server in _SERVERS:
             guide.server(server)
-            for tab in TABS:
+            for tab in TAB_IDS:
                 guide.do(f"view.{tab}")
                 yield f"{server}, {tab}"
         guide.server("everything")
@@ -195,7 +196,7 @@ async def _prepare(guide: Guide) -> None:
         guide.do("server.doctor")
         workspace = guide.window.workspace()
         assert workspace is not None
-        panel = workspace.doctor
+        panel = workspace.panel(DOCTOR)
         await guide.until("the checks", lambda: panel.report is not None and not panel.report.is_running)  # noqa: B023
 
 

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING
 
 from inspector.config.servers.entries import StdioEntry
 from inspector.engine.calls.tool_calls import ToolCall
+from inspector.qt.window.tabs import TOOLS
 from tests.bench.enginehost import SERVER
 from tests.bench.memory import rss_mib
 from tests.bench.report import Number, Result, stopwatch
@@ -102,7 +103,7 @@ class _Measuring:
 
     @property
     def _tools(self) -> ToolsPanel:
-        return self._app.window.workspaces[SERVER].tools
+        return self._app.window.workspaces[SERVER].panel(TOOLS)
 
     async def _search(self) -> None:
         model, field = self._tools.model, self._tools.search

@@ -23,6 +23,7 @@ from typing import TYPE_CHECKING
 
 from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
+from inspector.qt.window.tabs import RESOURCES, TOOLS
 from tests.bench.memory import anonymous_mib, rss_mib
 from tests.bench.report import Number, Result, note
 from tests.bench.windowhost import in_empty_window
@@ -139,7 +140,7 @@ class _Soak:
         await self._open_palette()
         await self._open_capture()
         for scheme in ("dark", "light"):
-            self._do(f"view.{scheme}")
+            self._do(f"theme.{scheme}")
             await asyncio.sleep(_REST_S)
         self._do("server.disconnect")
         await self._until(lambda: self._status() == "not connected")
@@ -163,12 +164,12 @@ class _Soak:
         self._window.servers.choose(name)
         self._window.show_tab("tools")
         self._do("server.connect")
-        await self._until(lambda: self._status() == "connected" and self._workspace.tools.total > 0)
+        await self._until(lambda: self._status() == "connected" and self._workspace.panel(TOOLS).total > 0)
         await asyncio.sleep(_REST_S)
 
     async def _visit_tools(self) -> None:
         """Look at the next tools of the server, fill in each form, call a few."""
-        panel = self._workspace.tools
+        panel = self._workspace.panel(TOOLS)
         tools = panel.model.tools()
         start = (self._cycle - 1) * _TOOLS % len(tools)
         for tool in tools[start : start + _TOOLS]:
@@ -181,13 +182,13 @@ class _Soak:
                 await self._until(lambda: not panel.call_view.is_running)
 
     async def _visit_tabs(self) -> None:
-        from inspector.qt.window.workspace import TABS
+        from inspector.qt.window.tabs import TAB_IDS
 
-        for tab in TABS:
+        for tab in TAB_IDS:
             self._window.show_tab(tab)
             await asyncio.sleep(_REST_S)
         self._window.show_tab("resources")
-        await self._until(lambda: self._workspace.resources.total > 0)
+        await self._until(lambda: self._workspace.panel(RESOURCES).total > 0)
         for id in ("resource.read", "prompt.get"):
             self._window.show_tab(f"{id.partition('.')[0]}s")
             await asyncio.sleep(2 * _REST_S)

@@ -10,6 +10,7 @@ import argparse
 import asyncio
 from typing import TYPE_CHECKING
 
+from inspector.qt.window.tabs import TOOLS
 from tests.bench.report import Result, stopwatch
 from tests.bench.servercommand import ECHO_SERVER, add_command
 from tests.bench.windowhost import in_window
@@ -49,7 +50,7 @@ async def _storm(app: App, kind: str, count: int) -> tuple[float, float]:
 
     workspace = app.window.workspace()
     assert workspace is not None
-    panel = workspace.tools
+    panel = workspace.panel(TOOLS)
     assert panel.choose("storm")
     panel.call_view.arguments.set_arguments({"kind": kind, "count": count})
     shown: asyncio.Future[None] = asyncio.get_running_loop().create_future()

@@ -58,7 +58,7 @@ async def _measure(guide: Guide, options: argparse.Namespace) -> Result:
     await asyncio.sleep(_SETTLE_S)
     switches, hidden, again = [], [], []
     for number in range(options.switches):
-        theme = ("view.dark", "view.light")[number % 2]
+        theme = ("theme.dark", "theme.light")[number % 2]
         switches.append(await _cpu_ms(lambda: guide.do(theme)))  # noqa: B023
         hidden.append(await _cpu_ms(lambda: guide.server(names[1])))
         guide.server(names[0])

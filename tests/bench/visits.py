@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING
 
 from inspector.config.servers.entries import StdioEntry
 from inspector.demo.servers import command
+from inspector.qt.window.tabs import TOOLS
 from tests.bench.enginehost import SERVER
 from tests.bench.memory import rss_mib
 from tests.bench.report import Number, Result
@@ -72,7 +73,7 @@ class _Visits:
 
     async def _visit(self, number: int) -> float:
         """Look at a new server and at its tools, remove it; return the memory per tool."""
-        from inspector.qt.window.workspace import TABS
+        from inspector.qt.window.tabs import TAB_IDS
 
         name, window = f"{SERVER} {number}", self._app.window
         program, *args = command("library")
@@ -85,7 +86,7 @@ class _Visits:
             await asyncio.sleep(_REST_S)
         window.actions_table["server.connect"].trigger()
         window.show_tab("tools")
-        panel = window.workspaces[name].tools
+        panel = window.workspaces[name].panel(TOOLS)
         await self._until(lambda: panel.total > 0)
         await asyncio.sleep(_REST_S)
         tools = [tool.name for tool in panel.model.tools()][: self._options.tools]
@@ -96,7 +97,7 @@ class _Visits:
             panel.select_when_listed(tool)
             await asyncio.sleep(0.02)
         per_tool = (rss_mib() - before) / max(1, len(tools) - _FIRST_TOOLS)
-        for tab in TABS:
+        for tab in TAB_IDS:
             window.show_tab(tab)
             await asyncio.sleep(_REST_S / 5)
         async with self._watched("removal"):

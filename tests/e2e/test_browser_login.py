@@ -12,6 +12,7 @@ from inspector.config.servers.entries import HttpEntry
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.oauth.login.steps import StepId, StepState
 from inspector.qt.link_opener import LinkOpener
+from inspector.qt.window.tabs import AUTH, OVERVIEW
 from tests.helpers.browser import WHY_NOT, Browser, find_browser
 from tests.qt.lens_driver import Lens, visible_text
 from tests.unit.demo.login.login_client import LoginDemo
@@ -126,7 +127,7 @@ def test_denying_access_is_reported_in_the_window(lens: Lens, demo: LoginDemo, d
     view = lens.view(NAME)
     assert "The user denied the request." in view.reason
     assert view.status is ServerStatus.NEEDS_LOGIN
-    assert view.reason in visible_text(lens.workspace.overview)
+    assert view.reason in visible_text(lens.workspace.panel(OVERVIEW))
     lens.press("Connect", lens.workspace)
     allow(desktop.page())
     connected(lens)
@@ -143,7 +144,7 @@ def test_tool_that_needs_more_scopes_is_retried_after_consent_in_the_browser(
     lens.until(lambda: "notes:write" in lens.window.strips.text(f"login {NAME}"))
     assert desktop.is_quiet(), "a call alone opens no browser"
     lens.press("Show login", lens.window.strips)
-    panel = lens.workspace.auth
+    panel = lens.workspace.panel(AUTH)
     lens.until(panel.controls.log_in.isEnabled)
     panel.controls.log_in.trigger()
     page = desktop.page()
@@ -159,7 +160,7 @@ def test_login_can_be_walked_through_in_the_auth_tab(lens: Lens, demo: LoginDemo
     lens.add(HttpEntry(name=NAME, url=demo.url))
     lens.choose(NAME)
     lens.workspace.show_tab("auth")
-    panel = lens.workspace.auth
+    panel = lens.workspace.panel(AUTH)
     panel.controls.log_in.trigger()
     allow(desktop.page())
     lens.until(lambda: panel.login is not None and panel.login.is_over)

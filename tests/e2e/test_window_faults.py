@@ -32,6 +32,7 @@ from inspector.qt.panels.traffic.detail.message_view import Form, RowBody
 from inspector.qt.panels.traffic.panel import TrafficPanel
 from inspector.qt.panels.traffic.view_stack import View
 from inspector.qt.widgets.code.save_file import BodySaver
+from inspector.qt.window.tabs import OVERVIEW
 from inspector.traffic.captures import recording
 from inspector.traffic.captures.recording import Recording
 from inspector.traffic.log import TrafficLog
@@ -403,8 +404,8 @@ def test_instructions_of_5_mb_are_shortened_in_the_overview_and_whole_in_traffic
     lens.connect(scripted(instructions="Call \u202eme, <b>please</b>.\n", instructions_length=length))
     lens.workspace.show_tab("overview")
     lens.window.grab()
-    assert "Call ⟨U+202E⟩me, <b>please</b>." in visible_text(lens.workspace.overview)
-    assert len(visible_text(lens.workspace.overview)) < 50_000
+    assert "Call ⟨U+202E⟩me, <b>please</b>." in visible_text(lens.workspace.panel(OVERVIEW))
+    assert len(visible_text(lens.workspace.panel(OVERVIEW))) < 50_000
     view = lens.view("scripted")
     assert view.negotiated is not None
     assert len(view.negotiated.instructions) == length

@@ -25,6 +25,7 @@ from inspector.engine.views import CallOutcome, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.theme import Scheme
 from inspector.qt.widgets.text.badge import Badge
+from inspector.qt.window.tabs import TOOLS
 from inspector.qt.window.workspace import Workspace
 from inspector.traffic.records import Direction, Record
 
@@ -211,7 +212,7 @@ class Lens:
 
     @property
     def tools(self) -> ToolsPanel:
-        return self.workspace.tools
+        return self.workspace.panel(TOOLS)
 
     def dialogs(self, kind: type[DialogT]) -> list[DialogT]:
         """The open dialogs of a kind. Closed ones are deleted when the test has left its event: after it."""

@@ -26,6 +26,7 @@ from inspector.qt.dialogs.settings import SettingsDialog
 from inspector.qt.dialogs.traffic.compare import CompareDialog
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.login.panel import LoginPanel
+from inspector.qt.window.tabs import AUTH, DOCTOR, PROCESS
 from inspector.traffic.records import RecordKind
 
 _LOGIN_SERVER = "login"
@@ -71,7 +72,7 @@ async def run_doctor(guide: Guide) -> None:
     guide.do("server.doctor")
     workspace = guide.window.workspace()
     assert workspace is not None
-    panel = workspace.doctor
+    panel = workspace.panel(DOCTOR)
 
     def is_over() -> bool:
         seen = panel.report
@@ -106,7 +107,7 @@ async def rerun_after_an_edit(guide: Guide) -> None:
     guide.do("view.process")
     workspace = guide.window.workspace()
     assert workspace is not None
-    regression_calls = workspace.process.regression_calls
+    regression_calls = workspace.panel(PROCESS).regression_calls
     await guide.until("the saved calls", lambda: regression_calls.model.rowCount() == 2)
     regression_calls.run_now()
     await guide.until("their results", regression_calls.accept_all.isEnabled)
@@ -146,7 +147,7 @@ async def walk_through_a_login(guide: Guide) -> None:
     workspace = guide.window.workspace()
     if workspace is None:
         raise StopFailed("no server is open")
-    panel, pages = workspace.auth, list[str]()
+    panel, pages = workspace.panel(AUTH), list[str]()
     notice = guide.window.login_notice
     before, notice.opener = notice.opener, LinkOpener(partial(_record_url, pages))
     try:

@@ -22,6 +22,7 @@ from inspector.qt.panels.inbox.panel import InboxPanel
 from inspector.qt.panels.inbox.request_view import RequestView
 from inspector.qt.panels.inbox.sampling import SamplingSection
 from inspector.qt.panels.resources.panel import ResourcesPanel
+from inspector.qt.window.tabs import INBOX, PROMPTS, RESOURCES
 from inspector.qt.window.workspace import Workspace
 
 _SESSION, _STATELESS = "everything", "everything (http)"
@@ -114,7 +115,7 @@ async def _expect_end(outcome: asyncio.Future[CallOutcome], expected: OutcomeKin
 
 def _panel(guide: Guide) -> InboxPanel:
     workspace = guide.window.workspace()
-    return workspace.inbox if workspace is not None else guide.window.inbox.overall
+    return workspace.panel(INBOX) if workspace is not None else guide.window.inbox.overall
 
 
 async def _request_view(guide: Guide) -> RequestView:
@@ -157,7 +158,7 @@ async def four_states(guide: Guide) -> None:
 
 async def read_a_resource(guide: Guide) -> None:
     """Read a resource, receive its update notification, read it again and compare."""
-    panel = _workspace(guide).resources
+    panel = _workspace(guide).panel(RESOURCES)
     guide.do("view.resources")
     await guide.until("the resources", panel.lists.isVisible)
     _search(panel.lists.search, "counter")
@@ -185,7 +186,7 @@ async def read_a_resource(guide: Guide) -> None:
 
 
 async def get_a_prompt(guide: Guide) -> None:
-    panel = _workspace(guide).prompts
+    panel = _workspace(guide).panel(PROMPTS)
     guide.do("view.prompts")
     await guide.until("the prompts", panel.list.isVisible)
     panel.select_when_listed("code_review")
@@ -208,7 +209,7 @@ async def find_a_template(guide: Guide) -> None:
     await guide.until("the template in the palette", lambda: model.index(0, 0).data() == "book")
     await guide.screenshot("palette", popup)
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    panel = _workspace(guide).resources
+    panel = _workspace(guide).panel(RESOURCES)
     await guide.until("the template's variables", lambda: len(panel.head.form.rows) == 2)
     _fill(panel.head.form, "Lem", "Solaris")
     await _read(guide, panel)

@@ -14,6 +14,7 @@ from inspector.app.backend import App
 from inspector.base.atomic_file import replace_file
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.qt.panels.tools.panel import ToolsPanel
+from inspector.qt.window.tabs import TOOLS
 
 TIMEOUT = 30.0
 
@@ -91,7 +92,7 @@ class Guide:
         workspace = self.window.workspace()
         if workspace is None:
             raise StopFailed("no server is open")
-        return workspace.tools
+        return workspace.panel(TOOLS)
 
     async def tool(self, name: str) -> None:
         """Search for a tool by name and select it."""

@@ -144,7 +144,7 @@ async def dark_theme(guide: Guide) -> None:
     await guide.tool("forecast")
     result = guide.tools.call_view.result.content
     await guide.until("the earlier forecast", lambda: "Lisbon" in result.shown_text())
-    guide.do("view.dark")
+    guide.do("theme.dark")
     await guide.screenshot("dark")
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from functools import partial
 
-from PySide6.QtCore import QModelIndex, Qt, Signal
+from PySide6.QtCore import QModelIndex, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QKeySequence, QShortcut
 from PySide6.QtWidgets import QHeaderView, QMenu, QTableView, QToolButton, QWidget
 
@@ -16,7 +16,6 @@ from inspector.base.plain_text import one_line
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.qt.actions import native_keys
-from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import (
     CONSOLE_WIDTHS,
@@ -25,7 +24,7 @@ from inspector.qt.models.traffic.console import (
     RawMessageColumn,
     RawMessagesModel,
 )
-from inspector.qt.theme import Theme
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
 from inspector.qt.widgets.inputs.controls import bind_keys
 from inspector.qt.widgets.item_views import style_table
@@ -34,13 +33,14 @@ from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 
 
-class ConsolePanel(QWidget):
+class ConsolePanel(Panel):
     """One server's output. Follows the end while scrolled to it."""
 
     help_page = "troubleshooting"
 
-    def __init__(self, bridge: Bridge, server: str, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        bridge, server, theme = context.bridge, context.server, context.theme
         self.model = ConsoleModel(bridge.log, server, theme)
         self.model.refilter()
         self.table = QTableView()
@@ -92,29 +92,20 @@ TEMPLATES: dict[str, bytes] = {
 _MAX_HISTORY = 100
 
 
-class RawConsole(QWidget):
+class RawConsole(Panel):
     """The raw console: the editor on the left, the messages on the right.
 
     The messages start with the first one sent; the selected one is shown in full below them.
-
-    Signals:
-        row_requested: The user wants to see a row in the traffic; carries its number.
     """
 
     help_page = "traffic"
-    row_requested = Signal(int)
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        server: str,
-        connect_action: QAction,
-        theme: Theme,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        bridge, server, theme = context.bridge, context.server, context.theme
+        self._context = context
         self._bridge = bridge
-        self._connect_action = connect_action
+        self._connect_action = context.actions["server.connect"]
         self._theme = theme
         self._history: list[bytes] = []
         self._position = 0  # in the history; past its end is the draft
@@ -249,7 +240,7 @@ class RawConsole(QWidget):
         self._bridge.traffic_grew.connect(self._on_traffic_grew)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self.table.doubleClicked.connect(
-            lambda index: self.row_requested.emit(self.model.record(index.row()))
+            lambda index: self._context.row_requested.emit(self.model.record(index.row()))
         )
         self._show_action.triggered.connect(self._on_show)
         for keys, steps in (("Alt+Up", -1), ("Alt+Down", 1)):
@@ -257,4 +248,4 @@ class RawConsole(QWidget):
 
     def _on_show(self) -> None:
         if self.response.row is not None:
-            self.row_requested.emit(self.response.row)
+            self._context.row_requested.emit(self.response.row)

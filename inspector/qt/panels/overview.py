@@ -16,9 +16,9 @@ from inspector.engine.views import ServerStatus
 from inspector.protocol.client_capabilities import capabilities_text
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.revisions import Era
-from inspector.qt.actions import Actions
 from inspector.qt.models.servers import connection_placeholder
-from inspector.qt.theme import SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_4, SPACE_6
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
@@ -30,13 +30,14 @@ _MAX_NOTES_LENGTH = 600  # the edit dialog has the rest: long notes must not pus
 _CAPABILITIES = ("tools", "resources", "prompts", "completions", "logging", "tasks")
 
 
-class OverviewPanel(QWidget):
+class OverviewPanel(Panel):
     """Shows one ServerView; update it with `set_view`."""
 
     help_page = "servers"
 
-    def __init__(self, actions: Actions, theme: Theme, parent: QWidget | None = None) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        actions, theme = context.actions, context.theme
         self._actions = actions
         self._theme = theme
         self._plain: tuple[str, ...] = ()

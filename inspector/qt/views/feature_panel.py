@@ -18,12 +18,12 @@ from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.types import Listing
-from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import FeatureListModel, Item
 from inspector.qt.models.servers import connection_placeholder
-from inspector.qt.theme import SPACE_2, Theme
+from inspector.qt.theme import SPACE_2
 from inspector.qt.views.feature_list import ChangeStrip, FeatureList, NoMatches
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.layout import PanelHeader, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
@@ -32,7 +32,7 @@ from inspector.qt.widgets.notices.notices import Alert
 _LIST_FAILED, _LIST_EMPTY = "list", "empty list"
 
 
-class FeaturePanel(QWidget):
+class FeaturePanel(Panel):
     """Base class for panels that list a feature of a server.
 
     Lists on connect and on list_changed notifications. While there is nothing to show it explains why and
@@ -43,17 +43,17 @@ class FeaturePanel(QWidget):
     kind = ""
     list_method = ""  # e.g. `tools/list`
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        bridge, server, theme = context.bridge, context.server, context.theme
         self._bridge = bridge
         self._server = server
-        self._actions = actions
+        self._actions = context.actions
         self._theme = theme
         self._status: ServerStatus | None = None
         self._what = f"{self.kind}s"
         self.change_strip = ChangeStrip(theme)
+        self.change_strip.reported.connect(context.list_compared)
         self.alert = Alert(theme)
         self._refresher = ListRefresher(bridge, f"list {self._what} of {server}", self._list_all, self)
 
@@ -170,16 +170,9 @@ class SingleListPanel(FeaturePanel):
     The selected item stays shown even when it is no longer in the list, unless the list is empty.
     """
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        server: str,
-        actions: Actions,
-        theme: Theme,
-        model: FeatureListModel,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(bridge, server, actions, theme, parent)
+    def __init__(self, context: PanelContext, model: FeatureListModel) -> None:
+        super().__init__(context)
+        theme = context.theme
         self._current: Item | None = None
         self._awaited = ""  # an item to select once the list is loaded
         model.setParent(self)
@@ -187,7 +180,7 @@ class SingleListPanel(FeaturePanel):
         self.search = SearchField(theme, f"Search {self._what}")
         self.list = FeatureList(theme, model, self._what.capitalize())
         self._header = PanelHeader(theme, self._what.capitalize())
-        self._header.add_action(actions[f"{self.kind}.refresh"])
+        self._header.add_action(context.actions[f"{self.kind}.refresh"])
         self._no_matches = NoMatches(theme, [(model, self._header)])
         self.search.down_pressed.connect(self.list.setFocus)
         self.search.text_settled.connect(lambda text: model.set_text(text.strip()))

@@ -14,12 +14,14 @@ from inspector.engine.views import ServerStatus
 from inspector.qt.actions import COMMANDS
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Theme
+from inspector.qt.window.tabs import PROMPTS, RESOURCES, TOOLS
 
 if TYPE_CHECKING:
     from inspector.config.calls.saved_calls import SavedCall
     from inspector.engine.server_view import ServerView
     from inspector.qt.models.feature_list import Feature, FeatureListModel
     from inspector.qt.models.palette import PaletteItem, PaletteModel
+    from inspector.qt.panels.resources.panel import ResourcesPanel
     from inspector.qt.widgets.inputs.popups import PickerPopup
     from inspector.qt.window.main_window import MainWindow
     from inspector.qt.window.workspace import Workspace
@@ -95,7 +97,7 @@ class CommandPalette(QObject):
     def _fetched(self, server: str, kind: str) -> Sequence[Feature] | None:
         """Return an already fetched list; the Tools panel keeps its own up to date."""
         workspace = self._window.workspaces.get(server)
-        tools = workspace.existing_tools() if workspace is not None else None
+        tools = workspace.existing(TOOLS) if workspace is not None else None
         if kind == "tools" and tools is not None and tools.model.total:
             return tools.model.tools()
         return self._window.feature_lists.get(server, kind)
@@ -151,8 +153,7 @@ class CommandPalette(QObject):
         """Open a saved call in its server's Tools panel; without a server, in the current one."""
         workspace = self._go_to(call.server) if call.server else self._window.workspace()
         if workspace is not None:
-            workspace.show_tab("tools")
-            workspace.tools.open_saved(call)
+            workspace.open_saved(call)
         else:
             text = (
                 f"“{one_line(call.name)}” is for the server “{one_line(call.server)}”, which is not in the "
@@ -177,19 +178,18 @@ class CommandPalette(QObject):
 
 def _show(workspace: Workspace, kind: str, name: str) -> None:
     if kind == "tools":
-        workspace.show_tab("tools")
-        workspace.tools.select_when_listed(name)
-        workspace.tools.list.setFocus()
+        tools = workspace.go_to(TOOLS)
+        tools.select_when_listed(name)
+        tools.list.setFocus()
     elif kind == "resources":
         workspace.open_uri(name)
     elif kind == "templates":
-        workspace.show_tab("resources")
-        lists = workspace.resources.lists
-        _when_listed(lists.templates, lambda: _choose_template(workspace, name))
+        resources = workspace.go_to(RESOURCES)
+        _when_listed(resources.lists.templates, lambda: _choose_template(resources, name))
     elif kind == "prompts":
-        workspace.show_tab("prompts")
-        workspace.prompts.select_when_listed(name)
-        workspace.prompts.list.setFocus()
+        prompts = workspace.go_to(PROMPTS)
+        prompts.select_when_listed(name)
+        prompts.list.setFocus()
 
 
 def _when_listed(model: FeatureListModel, go: Callable[[], object]) -> None:
@@ -205,9 +205,9 @@ def _when_listed(model: FeatureListModel, go: Callable[[], object]) -> None:
     model.searched.connect(on_searched)
 
 
-def _choose_template(workspace: Workspace, uri_template: str) -> None:
+def _choose_template(resources: ResourcesPanel, uri_template: str) -> None:
     """Select a template's row as a user would, and focus its first field."""
-    lists, form = workspace.resources.lists, workspace.resources.head.form
+    lists, form = resources.lists, resources.head.form
     lists.search.clear()
     lists.search.settle()
     row = lists.templates.row_of(uri_template)

@@ -20,16 +20,13 @@ from inspector.qt.actions import COPY_TOOLS, Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.theme import Scheme, Theme
+from inspector.qt.window.tabs import DOCTOR, PROCESS, PROMPTS, RAW, RESOURCES, TOOLS, PanelT, TabSpec
 
 if TYPE_CHECKING:
     from inspector.engine.server_view import ServerView
     from inspector.qt.models.compare.comparison import CompareOptions, Side
-    from inspector.qt.panels.prompts.panel import PromptsPanel
-    from inspector.qt.panels.resources.panel import ResourcesPanel
-    from inspector.qt.panels.tools.panel import ToolsPanel
     from inspector.qt.panels.traffic.panel import TrafficPanel
     from inspector.qt.window.main_window import MainWindow
-    from inspector.qt.window.workspace import Workspace
     from inspector.traffic.log import TrafficLog
 
 _SET_LEFT, _COMPARE_LEFT = "traffic.left_side", "traffic.compare_left"
@@ -45,6 +42,8 @@ class Commands(QObject):
         self._actions = actions
         for id, slot in self._slots().items():
             actions[id].triggered.connect(slot)
+        for id, action in actions.starting_with("view."):
+            action.triggered.connect(partial(window.show_tab, id.removeprefix("view.")))
         self._connect_traffic()
         self.update_traffic()
         self.update(None)
@@ -94,7 +93,7 @@ class Commands(QObject):
     def update_calls(self) -> None:
         """Update whether the current tool can be called; calls of other servers do not matter."""
         workspace = self._window.workspace()
-        tools = workspace.existing_tools() if workspace is not None else None
+        tools = workspace.existing(TOOLS) if workspace is not None else None
         view = tools.call_view if tools is not None else None
         can_call = view is not None and view.can_call
         self._actions["tool.call"].setEnabled(can_call)
@@ -110,8 +109,8 @@ class Commands(QObject):
     def update_resources(self) -> None:
         """Update whether the current resource or prompt can be requested."""
         workspace = self._window.workspace()
-        resources = workspace.existing_resources() if workspace is not None else None
-        prompts = workspace.existing_prompts() if workspace is not None else None
+        resources = workspace.existing(RESOURCES) if workspace is not None else None
+        prompts = workspace.existing(PROMPTS) if workspace is not None else None
         subscribe = self._actions["resource.subscribe"]
         self._actions["resource.watch"].setEnabled(resources is not None and bool(resources.head.uri))
         self._actions["resource.read"].setEnabled(resources is not None and resources.can_read)
@@ -187,32 +186,32 @@ class Commands(QObject):
             "app.secrets": window.dialogs.open_secrets,
             "app.settings": window.dialogs.open_settings,
             "app.quit": window.close,
-            "tool.call": self._in_tools(lambda panel: panel.call_view.call()),
-            "tool.call_anyway": self._in_tools(lambda panel: panel.call_view.call(force=True)),
-            "tool.cancel": self._in_tools(lambda panel: panel.call_view.cancel()),
-            "call.history": self._in_tools(lambda panel: panel.call_view.open_history()),
-            "call.saved": self._in_tools(lambda panel: panel.call_view.open_saved()),
-            "call.save": self._in_tools(lambda panel: panel.call_view.ask_name()),
+            "tool.call": self._in(TOOLS, lambda panel: panel.call_view.call()),
+            "tool.call_anyway": self._in(TOOLS, lambda panel: panel.call_view.call(force=True)),
+            "tool.cancel": self._in(TOOLS, lambda panel: panel.call_view.cancel()),
+            "call.history": self._in(TOOLS, lambda panel: panel.call_view.open_history()),
+            "call.saved": self._in(TOOLS, lambda panel: panel.call_view.open_saved()),
+            "call.save": self._in(TOOLS, lambda panel: panel.call_view.ask_name()),
             "call.manage": window.dialogs.open_saved_calls,
-            "call.options": self._in_tools(lambda panel: panel.call_view.toggle_options()),
-            "call.repeat": self._in_tools(lambda panel: panel.call_view.toggle_repeat_bar()),
-            "call.watch": self._in_tools(lambda panel: panel.call_view.toggle_interval_bar()),
-            "call.rerun": self._rerun,
+            "call.options": self._in(TOOLS, lambda panel: panel.call_view.toggle_options()),
+            "call.repeat": self._in(TOOLS, lambda panel: panel.call_view.toggle_repeat_bar()),
+            "call.watch": self._in(TOOLS, lambda panel: panel.call_view.toggle_interval_bar()),
+            "call.rerun": self._in(PROCESS, lambda panel: panel.regression_calls.run_now()),
             "call.variables": window.dialogs.open_variables,
             "app.palette": window.command_palette.open_palette,
             "app.inbox": window.servers.choose_inbox,
-            "tool.search": self._in_tools(lambda panel: panel.search.setFocus()),
-            "tool.refresh": self._in_tools(lambda panel: panel.refresh()),
-            "resource.read": self._in_resources(lambda panel: panel.read()),
-            "resource.subscribe": self._in_resources(lambda panel: panel.toggle_subscription()),
-            "resource.watch": self._in_resources(lambda panel: panel.periodic_read.toggle()),
-            "resource.search": self._in_resources(lambda panel: panel.search.setFocus()),
-            "resource.tree": self._in_resources(lambda panel: panel.lists.toggle_tree()),
-            "resource.refresh": self._in_resources(lambda panel: panel.refresh()),
-            "prompt.get": self._in_prompts(lambda panel: panel.view.get()),
-            "prompt.get_anyway": self._in_prompts(lambda panel: panel.view.get(force=True)),
-            "prompt.search": self._in_prompts(lambda panel: panel.search.setFocus()),
-            "prompt.refresh": self._in_prompts(lambda panel: panel.refresh()),
+            "tool.search": self._in(TOOLS, lambda panel: panel.search.setFocus()),
+            "tool.refresh": self._in(TOOLS, lambda panel: panel.refresh()),
+            "resource.read": self._in(RESOURCES, lambda panel: panel.read()),
+            "resource.subscribe": self._in(RESOURCES, lambda panel: panel.toggle_subscription()),
+            "resource.watch": self._in(RESOURCES, lambda panel: panel.periodic_read.toggle()),
+            "resource.search": self._in(RESOURCES, lambda panel: panel.search.setFocus()),
+            "resource.tree": self._in(RESOURCES, lambda panel: panel.lists.toggle_tree()),
+            "resource.refresh": self._in(RESOURCES, lambda panel: panel.refresh()),
+            "prompt.get": self._in(PROMPTS, lambda panel: panel.view.get()),
+            "prompt.get_anyway": self._in(PROMPTS, lambda panel: panel.view.get(force=True)),
+            "prompt.search": self._in(PROMPTS, lambda panel: panel.search.setFocus()),
+            "prompt.refresh": self._in(PROMPTS, lambda panel: panel.refresh()),
             "capture.open": window.captures.choose_and_open,
             "capture.save": window.captures.choose_and_save,
             "capture.export": window.captures.open_export,
@@ -220,22 +219,10 @@ class Commands(QObject):
             "capture.compare": window.traffic_commands.open_compare_captures,
             "capture.side_by_side": lambda: window.set_side_by_side(self._is_checked("capture.side_by_side")),
             "capture.close": lambda: window.captures.close(window.traffic_in_front()),
-            "view.overview": lambda: window.show_tab("overview"),
-            "view.tools": lambda: window.show_tab("tools"),
-            "view.resources": lambda: window.show_tab("resources"),
-            "view.prompts": lambda: window.show_tab("prompts"),
-            "view.tasks": lambda: window.show_tab("tasks"),
-            "view.inbox": lambda: window.show_tab("inbox"),
-            "view.client": lambda: window.show_tab("client"),
-            "view.auth": lambda: window.show_tab("auth"),
-            "view.process": lambda: window.show_tab("process"),
-            "view.doctor": lambda: window.show_tab("doctor"),
-            "view.console": lambda: window.show_tab("console"),
-            "view.raw": lambda: window.show_tab("raw"),
             "raw.send": window.traffic_commands.send_raw,
-            "view.system": lambda: window.set_scheme(Scheme.SYSTEM),
-            "view.light": lambda: window.set_scheme(Scheme.LIGHT),
-            "view.dark": lambda: window.set_scheme(Scheme.DARK),
+            "theme.system": lambda: window.set_scheme(Scheme.SYSTEM),
+            "theme.light": lambda: window.set_scheme(Scheme.LIGHT),
+            "theme.dark": lambda: window.set_scheme(Scheme.DARK),
             "help.manual": lambda: window.dialogs.open_manual(),
             "help.filters": window.dialogs.open_filter_help,
             "help.shortcuts": window.dialogs.open_shortcuts,
@@ -258,36 +245,12 @@ class Commands(QObject):
         for id in COPY_TOOLS:
             self._actions[id].setEnabled(can_copy)
 
-    def _in_tools(self, act: Callable[[ToolsPanel], object]) -> Callable[[], None]:
-        """Return a function that shows the Tools panel and runs a command there."""
+    def _in(self, tab: TabSpec[PanelT], act: Callable[[PanelT], object]) -> Callable[[], None]:
+        """Return a function that shows a tab of the current server and runs a command in its panel."""
 
         def run() -> None:
-            workspace = self._window.workspace()
-            if workspace is not None:
-                workspace.show_tab("tools")
-                act(workspace.tools)
-
-        return run
-
-    def _in_resources(self, act: Callable[[ResourcesPanel], object]) -> Callable[[], None]:
-        """Return a function that shows the Resources panel and runs a command there."""
-
-        def run() -> None:
-            workspace = self._window.workspace()
-            if workspace is not None:
-                workspace.show_tab("resources")
-                act(workspace.resources)
-
-        return run
-
-    def _in_prompts(self, act: Callable[[PromptsPanel], object]) -> Callable[[], None]:
-        """Return a function that shows the Prompts panel and runs a command there."""
-
-        def run() -> None:
-            workspace = self._window.workspace()
-            if workspace is not None:
-                workspace.show_tab("prompts")
-                act(workspace.prompts)
+            if (workspace := self._window.workspace()) is not None:
+                act(workspace.go_to(tab))
 
         return run
 
@@ -330,9 +293,8 @@ class Commands(QObject):
             self._window.drift_notice.open(view.name)
 
     def _run_doctor(self) -> None:
-        self._window.show_tab("doctor")
-        if (workspace := self._window.workspace()) is not None:
-            workspace.doctor.run()
+        self._window.servers.go_back()
+        self._in(DOCTOR, lambda panel: panel.run())()
 
     def _connect_all(self) -> None:
         for view in self._window.servers.model.views():
@@ -344,12 +306,6 @@ class Commands(QObject):
             name = view.name
             work = self._bridge.ask(lambda engine: engine.servers.connector.disconnect(name))
             self._bridge.start(f"disconnect {name}", work)
-
-    def _rerun(self) -> None:
-        workspace = self._window.workspace()
-        if workspace is not None:
-            workspace.show_tab("process")
-            workspace.process.regression_calls.run_now()
 
     def _toggle_enabled(self) -> None:
         if (view := self._window.current_view()) is not None:
@@ -407,9 +363,6 @@ class TrafficCommands(QObject):
             for panel in self._window.captures.panels():
                 self._update(panel)
 
-    def watch_workspace(self, workspace: Workspace) -> None:
-        workspace.row_requested.connect(self.show_in_traffic)
-
     def show_in_traffic(self, row: int) -> None:
         """Go to a row of the running traffic."""
         window = self._window
@@ -420,8 +373,7 @@ class TrafficCommands(QObject):
         """Show the current server's Raw tab and send what is typed there."""
         workspace = self._window.workspace()
         if workspace is not None:
-            workspace.show_tab("raw")
-            workspace.raw.send()
+            workspace.go_to(RAW).send()
 
     def open_resend(self, panel: TrafficPanel, row: int) -> None:
         """Edit and resend a sent message."""

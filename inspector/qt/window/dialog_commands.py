@@ -13,6 +13,7 @@ from PySide6.QtWidgets import QApplication
 
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Scheme, Theme
+from inspector.qt.window.tabs import TOOLS
 
 if TYPE_CHECKING:
     from inspector.qt.panels.traffic.panel import TrafficPanel
@@ -36,7 +37,7 @@ class DialogCommands(QObject):
         from inspector.qt.dialogs.variables import VariablesDialog
 
         workspace = self._window.workspace()
-        tools = workspace.existing_tools() if workspace is not None else None
+        tools = workspace.existing(TOOLS) if workspace is not None else None
         folder = tools.call_view.folder if tools is not None else None
         dialog = VariablesDialog(self._bridge, self._theme, self._window, folder=folder)
         dialog.saved.connect(self._on_variables_saved)
@@ -125,5 +126,5 @@ class DialogCommands(QObject):
 
     def _on_variables_saved(self) -> None:
         for workspace in self._window.workspaces.values():
-            if (tools := workspace.existing_tools()) is not None:
+            if (tools := workspace.existing(TOOLS)) is not None:
                 tools.call_view.refresh_variables()

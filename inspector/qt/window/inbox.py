@@ -16,6 +16,7 @@ from inspector.qt.models.inbox import PendingRequestIndex, ended_text, is_notabl
 from inspector.qt.panels.inbox.panel import InboxPanel, RequestViewCache
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.notices.toasts import Toasts
+from inspector.qt.window.tabs import INBOX
 
 if TYPE_CHECKING:
     from inspector.qt.window.main_window import MainWindow
@@ -65,8 +66,7 @@ class InboxController(QObject):
         """Show a request: in its server's tab if that server is current, otherwise in the Inbox of all."""
         workspace = self._window.workspace()
         if workspace is not None and workspace.view.name == server:
-            workspace.show_tab("inbox")
-            panel = workspace.inbox
+            panel = workspace.go_to(INBOX)
         else:
             self._window.servers.choose_inbox()
             panel = self.overall
@@ -82,7 +82,7 @@ class InboxController(QObject):
         self._window.servers.set_waiting(server, len(inbox_requests), self.inbox_requests.count)
         workspace = self._window.workspaces.get(server)
         if workspace is not None:
-            workspace.show_requests(inbox_requests)
+            workspace.context.set_requests(inbox_requests)
         self._update_traffic()
 
     def _on_opened(self, inbox_request: InboxRequest) -> None:

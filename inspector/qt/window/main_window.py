@@ -37,6 +37,7 @@ from inspector.qt.window.command_palette import CommandPalette
 from inspector.qt.window.commands import Commands, TrafficCommands
 from inspector.qt.window.dialog_commands import DialogCommands
 from inspector.qt.window.server_commands import AddServerCommands, ServerCommands
+from inspector.qt.window.tabs import TAB_IDS
 
 # The workspace and the dialogs are imported on demand, which saves 100 ms at startup.
 if TYPE_CHECKING:
@@ -465,18 +466,19 @@ class MainWindow(QMainWindow):
         """Return a server's workspace, created on first use."""
         if view.name not in self.workspaces:
             before = self.workspace()
-            from inspector.qt.window.workspace import TABS, Workspace
+            from inspector.qt.window.workspace import Workspace
 
-            tab = TABS[before.tabs.currentIndex()] if before is not None else TABS[0]
+            tab = before.tab_id if before is not None else TAB_IDS[0]
             actions = self.actions_table
             workspace = Workspace(self._bridge, view, actions, self._theme, self._make_inbox, tab)
-            workspace.call_readiness_changed.connect(self._commands.update_calls)
-            workspace.readiness_changed.connect(self._commands.update_resources)
-            workspace.reply_requested.connect(lambda inbox_id: self.inbox.go_to(view.name, inbox_id))
-            self.traffic_commands.watch_workspace(workspace)
+            context = workspace.context
+            context.call_readiness_changed.connect(self._commands.update_calls)
+            context.readiness_changed.connect(self._commands.update_resources)
+            context.reply_requested.connect(lambda inbox_id: self.inbox.go_to(view.name, inbox_id))
+            context.row_requested.connect(self.traffic_commands.show_in_traffic)
             self.workspaces[view.name] = workspace
             if "inbox" in vars(self):
-                workspace.show_requests(self.inbox.inbox_requests.of(view.name))
+                context.set_requests(self.inbox.inbox_requests.of(view.name))
             if "drift_notice" in vars(self):
                 self.drift_notice.notify(workspace)
             self._stack.addWidget(workspace)
@@ -488,7 +490,7 @@ class MainWindow(QMainWindow):
 
     def _check_scheme(self) -> None:
         for scheme in Scheme:
-            self.actions_table[f"view.{scheme.value}"].setChecked(scheme is self._theme.scheme)
+            self.actions_table[f"theme.{scheme.value}"].setChecked(scheme is self._theme.scheme)
 
     def _restore(self) -> None:
         self._check_scheme()

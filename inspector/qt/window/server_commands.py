@@ -20,6 +20,7 @@ from inspector.base.plain_text import one_line
 from inspector.base.units import plural
 from inspector.qt.bridge import Bridge
 from inspector.qt.theme import Theme
+from inspector.qt.window.tabs import TOOLS
 from inspector.traffic.records import OPENABLE_SUFFIXES
 
 if TYPE_CHECKING:
@@ -71,7 +72,7 @@ class ServerCommands(QObject):
         from inspector.protocol.types import namespaced
 
         workspace = self._window.workspace()
-        tools = workspace.existing_tools() if workspace is not None else None
+        tools = workspace.existing(TOOLS) if workspace is not None else None
         if workspace is not None and tools is not None and (tool := tools.call_view.tool) is not None:
             self._copy(namespaced(workspace.view.name, tool.name))
 
@@ -87,7 +88,7 @@ class ServerCommands(QObject):
         if features is not None:
             return features.all_tools() if everything else features.selected_tools()
         workspace = self._window.workspace()
-        panel = workspace.existing_tools() if workspace is not None else None
+        panel = workspace.existing(TOOLS) if workspace is not None else None
         if workspace is None or panel is None:
             return []
         tools = panel.model.tools() if everything else panel.selected_tools()

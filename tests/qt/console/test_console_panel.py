@@ -9,6 +9,7 @@ from PySide6.QtWidgets import QPlainTextEdit, QToolButton
 
 from inspector.qt.dialogs.help import AboutDialog, WhatsNewDialog
 from inspector.qt.panels.console import ConsolePanel
+from inspector.qt.window.tabs import CONSOLE
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
@@ -19,7 +20,7 @@ def lines(panel: ConsolePanel) -> list[tuple[object, object]]:
 
 def test_console_shows_non_protocol_output_of_this_server(lens: Lens) -> None:
     lens.add(scripted("one", stderr=["ready", "steady"], stray=["*** banner ***"]))
-    console = lens.workspace.console
+    console = lens.workspace.panel(CONSOLE)
     assert "No output yet" in visible_text(console)
     lens.do("server.connect")
     lens.until(lambda: len(lines(console)) == 4)
@@ -27,15 +28,15 @@ def test_console_shows_non_protocol_output_of_this_server(lens: Lens) -> None:
     assert shown[0][0] == "process"
     assert {("stderr", "ready"), ("stderr", "steady"), ("stdout", "*** banner ***")} == set(shown[1:])
     lens.connect(scripted("two", stderr=["of two"]))
-    lens.until(lambda: ("stderr", "of two") in lines(lens.workspace.console))
+    lens.until(lambda: ("stderr", "of two") in lines(lens.workspace.panel(CONSOLE)))
     assert len(lines(console)) == 4
     lens.do("server.disconnect")
-    lens.until(lambda: [source for source, _ in lines(lens.workspace.console)].count("process") == 2)
+    lens.until(lambda: [source for source, _ in lines(lens.workspace.panel(CONSOLE))].count("process") == 2)
 
 
 def test_selected_lines_are_copied_only_while_the_console_has_focus(lens: Lens) -> None:
     lens.connect(scripted(stderr=["one", "two"]))
-    console = lens.workspace.console
+    console = lens.workspace.panel(CONSOLE)
     lens.until(lambda: len(lines(console)) == 3)
     lens.window.show_tab("console")
     lens.window.activateWindow()

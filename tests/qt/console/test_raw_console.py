@@ -11,6 +11,7 @@ from inspector.engine.views import RawOutcome, ServerStatus
 from inspector.qt.models.traffic.console import RawMessageColumn, raw_message_state
 from inspector.qt.panels.console import TEMPLATES, RawConsole
 from inspector.qt.views.raw_composer import RawResponse
+from inspector.qt.window.tabs import RAW
 from inspector.traffic.records import Direction, HttpExchange, RecordKind
 from tests.qt.console.raw_servers import parrot
 from tests.qt.lens_driver import Lens, scripted, visible_text
@@ -23,7 +24,7 @@ def opened(lens: Lens) -> RawConsole:
     lens.do("server.connect")
     lens.wait_for("parrot", ServerStatus.CONNECTED)
     lens.do("view.raw")
-    return lens.workspace.raw
+    return lens.workspace.panel(RAW)
 
 
 def send(lens: Lens, raw: RawConsole, text: bytes) -> None:
@@ -160,7 +161,7 @@ def test_alt_up_recalls_sent_messages_and_alt_down_the_draft(lens: Lens) -> None
 def test_disconnected_console_says_so_and_keeps_the_text(lens: Lens) -> None:
     lens.add(parrot())
     lens.choose("parrot")
-    raw = lens.workspace.raw
+    raw = lens.workspace.panel(RAW)
     assert "Not connected" in raw.strips.text("connection")
     send(lens, raw, TEMPLATES["Ping"])
     assert "is not connected" in raw.composer.alert.text("connection")
@@ -173,7 +174,7 @@ def test_disconnected_console_says_so_and_keeps_the_text(lens: Lens) -> None:
 
 def test_pending_message_can_be_cancelled_and_a_second_one_sent_meanwhile(lens: Lens) -> None:
     lens.connect(scripted())
-    raw = lens.workspace.raw
+    raw = lens.workspace.panel(RAW)
     raw.composer.editor.set_raw(
         b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"waits","arguments":{}}}'
     )
@@ -191,7 +192,7 @@ def test_pending_message_can_be_cancelled_and_a_second_one_sent_meanwhile(lens: 
 
 def test_closed_connection_says_why_there_is_no_response(lens: Lens) -> None:
     lens.connect(scripted())
-    raw = lens.workspace.raw
+    raw = lens.workspace.panel(RAW)
     call = b'{"jsonrpc":"2.0","id":1,"method":"tools/call","params":{"name":"dies","arguments":{}}}'
     send(lens, raw, call)
     lens.until(lambda: raw.response.alert.text("outcome"))

@@ -15,6 +15,7 @@ from inspector.config.servers.entries import Entry, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.panels.resources.panel import ResourcesPanel
+from inspector.qt.window.tabs import PROMPTS, RESOURCES
 from tests.qt.lens_driver import Lens
 
 _SERVER = Path(__file__).with_name("feature_server.py")
@@ -37,7 +38,7 @@ def open_resources(lens: Lens, entry: Entry) -> ResourcesPanel:
     """Connect and wait until the lists are loaded."""
     connect(lens, entry)
     lens.do("view.resources")
-    panel = lens.workspace.resources
+    panel = lens.workspace.panel(RESOURCES)
     lens.until(lambda: panel.lists.isVisibleTo(panel))
     lens.settle()
     return panel
@@ -46,7 +47,7 @@ def open_resources(lens: Lens, entry: Entry) -> ResourcesPanel:
 def open_prompts(lens: Lens, entry: Entry) -> PromptsPanel:
     connect(lens, entry)
     lens.do("view.prompts")
-    panel = lens.workspace.prompts
+    panel = lens.workspace.panel(PROMPTS)
     lens.until(lambda: panel.list.isVisibleTo(panel))
     lens.settle()
     return panel

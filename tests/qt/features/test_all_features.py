@@ -17,6 +17,7 @@ from inspector.protocol.types import Listing, Tool
 from inspector.qt.models.all_features import AllFeaturesModel
 from inspector.qt.models.feature_list import NoteRole, ServerFeature
 from inspector.qt.panels.all_features import AllFeaturesPanel
+from inspector.qt.window.tabs import RESOURCES
 from tests.qt.features.feature_stage import feature_server, search
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
@@ -102,7 +103,7 @@ def test_button_opens_a_resource_at_its_server(lens: Lens) -> None:
     lens.press("Resources", panel)
     lens.until(lambda: rows(panel) == [("A", "one")])
     lens.press("Open", panel)
-    lens.until(lambda: lens.workspace.resources.head.uri == "x://a")
+    lens.until(lambda: lens.workspace.panel(RESOURCES).head.uri == "x://a")
 
 
 def test_list_follows_servers_that_connect_disconnect_and_change(lens: Lens) -> None:

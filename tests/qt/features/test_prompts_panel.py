@@ -17,6 +17,7 @@ from inspector.qt.forms.named_values import MAX_ROWS
 from inspector.qt.panels.prompts.panel import PromptsPanel
 from inspector.qt.views.content_view import ContentForm
 from inspector.qt.views.messages import BATCH_SIZE
+from inspector.qt.window.tabs import PROMPTS, RESOURCES
 from tests.qt.features.feature_stage import connect, feature_server, open_prompts, search, type_into
 from tests.qt.lens_driver import TIMEOUT, Lens, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, MARKUP, assert_harmless
@@ -199,7 +200,7 @@ def test_link_opens_the_resource(lens: Lens) -> None:
     panel.choose("mixed")
     get(lens, panel)
     lens.press("Read", panel.view.result.messages.cards[2])
-    resources = lens.workspace.resources
+    resources = lens.workspace.panel(RESOURCES)
     assert lens.workspace.tabs.currentWidget().isAncestorOf(resources)
     lens.until(lambda: resources.contents.result is not None)
     assert resources.contents.content.text.shown_text() == "because"
@@ -260,7 +261,7 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
 def test_panel_without_prompts_says_why(lens: Lens, script: dict[str, Any], text: str) -> None:
     connect(lens, prompt_server(**script))
     lens.do("view.prompts")
-    panel = lens.workspace.prompts
+    panel = lens.workspace.panel(PROMPTS)
     lens.until(lambda: text in "\n".join((visible_text(panel), *rows(panel))))
 
 

@@ -10,6 +10,7 @@ from PySide6.QtTest import QTest
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.feature_list import NoteRole
+from inspector.qt.window.tabs import PROMPTS, RESOURCES
 from tests.qt.features.feature_stage import connect, feature_server, open_resources, search
 from tests.qt.features.resources_stage import (
     RESOURCE_LIST,
@@ -173,7 +174,7 @@ def test_unusable_entries_are_shown_with_the_raw_data(lens: Lens) -> None:
 def test_panel_shows_its_state(lens: Lens) -> None:
     lens.add(resource_server())
     lens.do("view.resources")
-    panel = lens.workspace.resources
+    panel = lens.workspace.panel(RESOURCES)
     assert "Not connected" in visible_text(panel)
     lens.do("server.connect")
     lens.until(lambda: panel.lists.total)
@@ -194,7 +195,7 @@ def test_panel_shows_its_state(lens: Lens) -> None:
 def test_panel_without_resources_says_why(lens: Lens, script: dict[str, Any], text: str) -> None:
     connect(lens, resource_server(**script))
     lens.do("view.resources")
-    lens.until(lambda: text in visible_text(lens.workspace.resources))
+    lens.until(lambda: text in visible_text(lens.workspace.panel(RESOURCES)))
 
 
 def test_server_without_templates_causes_no_error(lens: Lens) -> None:
@@ -212,8 +213,8 @@ def test_templates_are_shown_although_resources_cannot_be_listed(lens: Lens) -> 
 
 def test_panels_are_built_only_when_shown(lens: Lens) -> None:
     lens.connect(scripted())
-    assert lens.workspace.existing_resources() is None
-    assert lens.workspace.existing_prompts() is None
+    assert lens.workspace.existing(RESOURCES) is None
+    assert lens.workspace.existing(PROMPTS) is None
 
 
 def test_hostile_names_stay_plain_and_visible(lens: Lens) -> None:

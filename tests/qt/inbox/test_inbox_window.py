@@ -19,7 +19,7 @@ from inspector.qt.models.servers import WaitingRole
 from inspector.qt.panels.inbox.panel import InboxPanel
 from inspector.qt.widgets.notices.toasts import Toasts
 from inspector.qt.window.inbox import InboxController
-from inspector.qt.window.workspace import TABS
+from inspector.qt.window.tabs import INBOX, TAB_IDS, TOOLS
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -61,7 +61,7 @@ def waiting(lens: Lens, server: str) -> int:
 
 
 def tab_text(lens: Lens, server: str) -> str:
-    return lens.window.workspaces[server].tabs.tabText(TABS.index("inbox"))
+    return lens.window.workspaces[server].tabs.tabText(TAB_IDS.index("inbox"))
 
 
 def accept(lens: Lens, panel: InboxPanel, inbox_request: InboxRequest) -> None:
@@ -106,7 +106,7 @@ def test_two_servers_send_requests_at_once_and_get_replies_in_either_order(
     accept(lens, panel, order[1])
     assert lens.window.servers.inbox.count == 0
     for name in ("one", "two"):
-        result = lens.window.workspaces[name].tools.call_view.result
+        result = lens.window.workspaces[name].panel(TOOLS).call_view.result
         lens.until(lambda: result.badge.text == "result")  # noqa: B023
         assert "in the Inbox" in visible_text(result)
 
@@ -152,7 +152,7 @@ def test_global_inbox_comes_to_the_front_and_the_previous_server_returns(lens: L
     QTest.mouseClick(servers.inbox, Qt.MouseButton.LeftButton)
     assert servers.inbox.isChecked()
     lens.do("view.console")
-    assert lens.workspace.tabs.currentIndex() == TABS.index("console")
+    assert lens.workspace.tabs.currentIndex() == TAB_IDS.index("console")
     assert not servers.inbox.isChecked()
     assert servers.list.selectionModel().hasSelection()
 
@@ -191,8 +191,8 @@ def test_inbox_is_not_built_before_it_is_needed(lens: Lens) -> None:
     lens.call("echo", {"text": "hi"})
     assert "inboxes" not in vars(lens.window)
     lens.do("view.inbox")
-    assert lens.workspace.inbox.isVisible()
-    assert "No server requests" in visible_text(lens.workspace.inbox)
+    assert lens.workspace.panel(INBOX).isVisible()
+    assert "No server requests" in visible_text(lens.workspace.panel(INBOX))
 
 
 def test_toast_names_the_server_and_opens_its_request(lens: Lens) -> None:
@@ -203,7 +203,7 @@ def test_toast_names_the_server_and_opens_its_request(lens: Lens) -> None:
     for expected in ("one", "two", "Form elicitation", "First?", "Second?", "Call to asks"):
         assert expected in text.splitlines()
     lens.press("Reply", toasts.shown[1])
-    panel = lens.workspace.inbox
+    panel = lens.workspace.panel(INBOX)
     assert panel.isVisible(), "its server is the current one"
     lens.until(lambda: shown_request(panel) == second.id)
     assert [toast.key for toast in toasts.shown] == [first.id]
@@ -224,7 +224,7 @@ def test_toast_disappears_when_its_request_is_cancelled_and_the_window_says_so(l
     assert waiting(lens, "one") == 0
     lens.press("Show in Inbox", lens.window.strips)
     assert strip(lens) == ""
-    panel = lens.workspace.inbox
+    panel = lens.workspace.panel(INBOX)
     lens.until(lambda: shown_request(panel) == inbox_request.id)
     assert "Too late." in visible_text(panel)
 
@@ -247,10 +247,10 @@ def test_visible_request_needs_no_toast_and_no_banner(lens: Lens) -> None:
     lens.window.show_tab("inbox")
     call = lens.app.bridge.ask(lambda engine: engine.tool_caller.call("one", ToolCall("asks", {})))
     lens.app.bridge.start("direct call", call)
-    lens.until(lambda: lens.workspace.inbox.count == 1)
+    lens.until(lambda: lens.workspace.panel(INBOX).count == 1)
     assert not inboxes(lens).toasts.isVisible()
     call_directly(lens, "one", "takes_back")
-    lens.until(lambda: lens.workspace.inbox.count == 0)
+    lens.until(lambda: lens.workspace.panel(INBOX).count == 0)
     assert strip(lens) == ""
 
 
@@ -359,7 +359,7 @@ def test_pending_call_says_so_and_links_to_its_request(lens: Lens) -> None:
     assert strip.isVisible()
     assert strip.text == "Waiting for you: form elicitation"
     lens.press("Reply", strip)
-    inbox = lens.workspace.inbox
+    inbox = lens.workspace.panel(INBOX)
     lens.until(lambda: shown_request(inbox) == inbox_request.id)
     accept(lens, inbox, inbox_request)
     lens.until(lambda: not panel.call_view.is_running)
@@ -381,7 +381,7 @@ def test_request_of_another_call_is_not_shown_above_this_one(lens: Lens) -> None
     lens.until(lambda: not panel.call_view.is_running)
     inbox_request = begin(lens)
     lens.press("Reply", panel.call_view.pending_strip)
-    lens.until(lambda: shown_request(lens.workspace.inbox) == inbox_request.id)
+    lens.until(lambda: shown_request(lens.workspace.panel(INBOX)) == inbox_request.id)
     assert inbox_request.id == 2, "the first one was sent before this call"
 
 
@@ -396,7 +396,7 @@ def test_traffic_row_links_to_its_request_and_the_request_to_its_call(lens: Lens
     assert not lens.actions["traffic.inbox"].isEnabled()
     traffic.go_to(inbox_request.row)
     lens.do("traffic.inbox")
-    panel = lens.workspace.inbox
+    panel = lens.workspace.panel(INBOX)
     lens.until(lambda: shown_request(panel) == inbox_request.id)
     lens.press("Show call", panel)
     assert traffic.current_number() == inbox_request.operation
@@ -432,7 +432,7 @@ def test_session_and_stateless_demo_servers_send_requests_at_once_and_each_gets_
     for inbox_request in inbox_requests[::-1] if is_last_first else inbox_requests:
         lens.choose(inbox_request.server)
         lens.press("Reply", lens.tools.call_view.pending_strip)
-        panel = lens.workspace.inbox
+        panel = lens.workspace.panel(INBOX)
         lens.until(lambda: shown_request(panel) == inbox_request.id)  # noqa: B023
         lens.press("Decline", panel)
         view = lens.tools.call_view
@@ -446,7 +446,7 @@ def test_session_and_stateless_demo_servers_send_requests_at_once_and_each_gets_
 def test_server_can_be_removed_while_its_request_is_shown(lens: Lens) -> None:
     first, second = two_pending(lens)
     lens.do("view.inbox")
-    lens.until(lambda: shown_request(lens.workspace.inbox) == second.id)
+    lens.until(lambda: shown_request(lens.workspace.panel(INBOX)) == second.id)
     lens.do("server.remove")
     lens.until(lambda: lens.window.servers.model.row_of("two") is None)
     lens.settle()

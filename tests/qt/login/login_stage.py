@@ -35,10 +35,12 @@ from inspector.oauth.login.steps import (
 )
 from inspector.protocol.auth.findings.finding import finding
 from inspector.protocol.revisions import R5
+from inspector.qt.actions import Actions
 from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.login.panel import LoginPanel
 from inspector.qt.theme import Theme
+from inspector.qt.views.panel import Panel, PanelContext
 
 ICONS = Path(__file__).parents[3] / "resources" / "icons"
 SERVER = "https://mcp.example.com/notes/mcp"
@@ -165,7 +167,9 @@ class LoginStage:
         self.opened: list[str] = []
         self.bridge = _Bridge(self.actions)
         bridge = cast(Bridge, self.bridge)
-        self.panel = LoginPanel(bridge, "notes", LinkOpener(self._open), theme or Theme(ICONS))
+        theme = theme or Theme(ICONS)
+        self.context = PanelContext(bridge, "notes", Actions(theme), theme, lambda server: Panel())
+        self.panel = LoginPanel(self.context, LinkOpener(self._open))
         self.panel.set_view(server_view())
 
     def set_token(self, token: TokenInfo | None) -> None:

@@ -27,6 +27,7 @@ from inspector.qt.panels.login.grant_form import DESCRIPTIONS, FIELDS, GRANTS, G
 from inspector.qt.panels.login.panel import LoginPanel
 from inspector.qt.theme import Theme
 from inspector.qt.widgets.inputs.secret_fields import SecretText
+from inspector.qt.window.tabs import AUTH
 from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.login.login_stage import ICONS
 from tests.unit.demo.login.login_client import LoginDemo
@@ -241,7 +242,7 @@ def test_machine_login_needs_no_browser_and_discards_the_previous_login(lens: Le
     lens.add(HttpEntry(name="notes", url=demo.url))
     lens.choose("notes")
     lens.do("view.auth")
-    panel = lens.workspace.auth
+    panel = lens.workspace.panel(AUTH)
     form = panel.options.grants
     lens.until(form.isEnabled)
     panel.show_view("Options")
@@ -269,7 +270,7 @@ def opened(lens: Lens, demo: LoginDemo) -> LoginPanel:
     lens.add(HttpEntry(name="notes", url=demo.url))
     lens.choose("notes")
     lens.do("view.auth")
-    panel = lens.workspace.auth
+    panel = lens.workspace.panel(AUTH)
     lens.until(panel.options.grants.isEnabled)
     panel.show_view("Options")
     return panel

@@ -315,7 +315,7 @@ def test_request_secrets_are_shown_on_demand_and_hidden_again_for_the_next_reque
 def test_request_links_to_its_traffic_row(stage: LoginStage, qtbot: QtBot) -> None:
     stage.panel.show_login(login(3))
     stage.panel.steps.choose(StepId.PROBE)
-    with qtbot.waitSignal(stage.panel.row_requested) as requested:
+    with qtbot.waitSignal(stage.context.row_requested) as requested:
         stage.panel.http.row_action.trigger()
     assert requested.args == [7]
 

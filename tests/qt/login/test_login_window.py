@@ -19,6 +19,7 @@ from inspector.qt.link_opener import LinkOpener
 from inspector.qt.models.servers import state_text
 from inspector.qt.models.traffic.columns import Column
 from inspector.qt.panels.login.panel import LoginPanel
+from inspector.qt.window.tabs import AUTH, TOOLS
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.traffic.traffic_stage import column
 from tests.unit.demo.login.login_client import LoginDemo
@@ -80,7 +81,7 @@ def add(lens: Lens, demo: LoginDemo) -> None:
 
 def open_panel(lens: Lens) -> LoginPanel:
     lens.workspace.show_tab("auth")
-    return lens.workspace.auth
+    return lens.workspace.panel(AUTH)
 
 
 def is_done(panel: LoginPanel) -> bool:
@@ -178,14 +179,14 @@ def test_waiting_login_out_of_view_is_announced_with_a_link(
     add(lens, demo)
     lens.do("server.connect")
     lens.wait_for("notes", ServerStatus.LOGGING_IN)
-    lens.until(lambda: "Waiting for a login in the browser." in visible_text(lens.workspace.tools))
+    lens.until(lambda: "Waiting for a login in the browser." in visible_text(lens.workspace.panel(TOOLS)))
     shown = [button.text() for button in lens.workspace.findChildren(QAbstractButton) if button.isVisible()]
     assert "Cancel login" in shown
     assert "Connect" not in shown
     announced = "notes: waiting for login in the browser at 127.0.0.1."
     lens.until(lambda: lens.window.strips.text("login notes") == announced)
     lens.press("Show login", lens.window.strips)
-    panel = lens.workspace.auth
+    panel = lens.workspace.panel(AUTH)
     lens.until(lambda: panel.browser_wait.isVisible())
     panel.controls.cancel.trigger()
     lens.wait_for("notes", ServerStatus.NEEDS_LOGIN)

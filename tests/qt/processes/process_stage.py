@@ -10,6 +10,7 @@ from inspector.engine.calls.regression_calls import RegressionView
 from inspector.engine.processes.file_watch import WatchTiming
 from inspector.engine.views import ServerStatus
 from inspector.qt.panels.processes.panel import ProcessPanel
+from inspector.qt.window.tabs import PROCESS
 from tests.helpers.editedserver import edited_entry, write_server
 from tests.qt.lens_driver import Lens
 
@@ -52,7 +53,7 @@ class ProcessStage:
 
     @property
     def panel(self) -> ProcessPanel:
-        return self.lens.workspace.process
+        return self.lens.workspace.panel(PROCESS)
 
     @property
     def regression_calls(self) -> RegressionView:

@@ -20,6 +20,7 @@ from inspector.engine.views import ServerStatus
 from inspector.qt.panels.doctor.panel import DoctorPanel
 from inspector.qt.panels.doctor.steps import FindingView, StepList
 from inspector.qt.theme import Theme
+from inspector.qt.window.tabs import DOCTOR
 from tests.qt.lens_driver import Lens, faulty, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 from tests.unit.engine.doctor.broken_hosts import Broken, with_tools
@@ -59,7 +60,7 @@ def run_doctor(lens: Lens, entry: StdioEntry | HttpEntry) -> DoctorPanel:
     lens.add(entry)
     lens.choose(entry.name)
     lens.do("server.doctor")
-    panel = lens.workspace.doctor
+    panel = lens.workspace.panel(DOCTOR)
     ended(lens, panel)
     return panel
 
@@ -72,7 +73,7 @@ def test_no_check_runs_before_it_is_requested(lens: Lens) -> None:
     lens.add(faulty("srv"))
     lens.choose("srv")
     lens.do("view.doctor")
-    assert "Not checked yet" in visible_text(lens.workspace.doctor)
+    assert "Not checked yet" in visible_text(lens.workspace.panel(DOCTOR))
     assert lens.view("srv").pid is None
 
 
@@ -125,7 +126,7 @@ def test_check_can_be_cancelled(lens: Lens) -> None:
     lens.add(faulty("srv", "silent"))
     lens.choose("srv")
     lens.do("server.doctor")
-    panel = lens.workspace.doctor
+    panel = lens.workspace.panel(DOCTOR)
     lens.until(lambda: "output" in panel.steps.rows)
     assert "Doctor is running" in panel.summary.text()
     panel.stop_action.trigger()
@@ -142,7 +143,7 @@ def test_failing_server_in_front_is_checked_and_a_link_opens_the_doctor(lens: Le
     lens.until(lambda: lens.workspace.strips.text("doctor"))
     assert "no_such_module" in lens.workspace.strips.text("doctor")
     lens.window.doctor_notice._show_diagnosis.trigger()
-    panel = lens.workspace.doctor
+    panel = lens.workspace.panel(DOCTOR)
     lens.until(lambda: panel.findings)  # the tab shows findings from before it was created
     assert lens.workspace.is_at("doctor")
     assert lens.workspace.strips.text("doctor") == ""

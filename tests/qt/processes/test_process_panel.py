@@ -24,6 +24,7 @@ from inspector.qt.models.processes import ProcessColumn, ProcessesModel, age_tex
 from inspector.qt.panels.processes.panel import ProcessPanel
 from inspector.qt.panels.processes.process_view import EndedProcesses, SparkLine
 from inspector.qt.theme import Theme
+from inspector.qt.window.tabs import OVERVIEW, PROCESS
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.widgets.test_hostile_text import HOSTILE, assert_harmless
 
@@ -47,7 +48,7 @@ def work_entry(*args: str) -> StdioEntry:
 def opened(lens: Lens, *args: str) -> ProcessPanel:
     lens.connect(work_entry(*args))
     lens.do("view.process")
-    panel = lens.workspace.process
+    panel = lens.workspace.panel(PROCESS)
     lens.until(lambda: panel.running.model.rowCount())
     return panel
 
@@ -118,15 +119,15 @@ def test_remote_server_has_no_local_process(lens: Lens) -> None:
     lens.add(HttpEntry(name="far", url="http://127.0.0.1:9/mcp"))
     lens.choose("far")
     lens.do("view.process")
-    assert "This server runs elsewhere" in visible_text(lens.workspace.process)
-    assert not lens.workspace.process.files.isVisible()
+    assert "This server runs elsewhere" in visible_text(lens.workspace.panel(PROCESS))
+    assert not lens.workspace.panel(PROCESS).files.isVisible()
 
 
 def test_disconnected_server_offers_to_connect(lens: Lens) -> None:
     lens.add(scripted())
     lens.choose("scripted")
     lens.do("view.process")
-    panel = lens.workspace.process
+    panel = lens.workspace.panel(PROCESS)
     assert "Not connected" in visible_text(panel)
     lens.press("Connect", panel)
     lens.until(lambda: panel.running.model.rowCount() == 1)
@@ -142,8 +143,8 @@ def test_cause_and_last_output_are_shown_while_the_server_is_restarted(
     lens.call("crash")
     lens.wait_for("work", ServerStatus.RECONNECTING)
     lens.do("view.overview")
-    lens.until(lambda: "Connection lost" in visible_text(lens.workspace.overview))
-    shown = visible_text(lens.workspace.overview)
+    lens.until(lambda: "Connection lost" in visible_text(lens.workspace.panel(OVERVIEW)))
+    shown = visible_text(lens.workspace.panel(OVERVIEW))
     assert "The server was terminated by signal SIGKILL. Reconnecting in " in shown
     assert "about to crash" in shown
     lens.do("server.disconnect")

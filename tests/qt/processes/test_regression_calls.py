@@ -192,7 +192,7 @@ def test_rerun_can_be_shown_in_the_traffic(lens: Lens, stage: ProcessStage) -> N
     panel = stage.start(one="first")
     stage.run()
     rows: list[int] = []
-    panel.row_requested.connect(rows.append)
+    panel.regression_calls.row_requested.connect(rows.append)
     panel.regression_calls.show_row.trigger()
     assert lens.app.bridge.log.method(rows[0]) == "tools/call"
 

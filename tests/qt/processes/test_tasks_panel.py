@@ -17,7 +17,7 @@ from inspector.engine.views import OutcomeKind, ServerStatus
 from inspector.protocol.tasks import Task, TaskStatus
 from inspector.qt.models.tasks import TaskColumn, TasksModel, age_text, poll_text, ttl_text
 from inspector.qt.panels.tasks.panel import TasksPanel
-from inspector.qt.window.workspace import TABS
+from inspector.qt.window.tabs import INBOX, TAB_IDS, TASKS
 from tests.helpers.steps import steps_of
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.widgets.test_hostile_text import HIDDEN, HOSTILE, MARKUP
@@ -34,7 +34,7 @@ def entry(design: str, file: Path | None = None) -> StdioEntry:
 def open_tasks(lens: Lens, design: str, file: Path | None = None) -> TasksPanel:
     lens.connect(entry(design, file))
     lens.do("view.tasks")
-    panel = lens.workspace.tasks
+    panel = lens.workspace.panel(TASKS)
     lens.settle()
     return panel
 
@@ -70,7 +70,7 @@ def test_before_the_first_task_the_panel_says_how_to_create_one(lens: Lens, desi
 def test_server_without_task_support_says_so(lens: Lens) -> None:
     lens.connect(scripted())
     lens.do("view.tasks")
-    assert "does not offer tasks" in visible_text(lens.workspace.tasks)
+    assert "does not offer tasks" in visible_text(lens.workspace.panel(TASKS))
 
 
 @BOTH
@@ -197,12 +197,12 @@ def test_a_call_in_the_tools_panel_can_be_left_running(lens: Lens) -> None:
     assert "its task continues" in visible_text(view.result)
     call(lens, "count", polls=1)
     lens.press("Show task", view.result)
-    panel = lens.workspace.tasks
+    panel = lens.workspace.panel(TASKS)
     lens.until(lambda: panel.model.rowCount() == 2 and panel.detail.view is not None)
     lens.until(lambda: panel.detail.view is not None and panel.detail.view.tool == "stay")
-    lens.until(lambda: lens.workspace.tabs.tabText(TABS.index("tasks")) == "Tasks 1")
+    lens.until(lambda: lens.workspace.tabs.tabText(TAB_IDS.index("tasks")) == "Tasks 1")
     panel.detail.cancel.trigger()
-    lens.until(lambda: lens.workspace.tabs.tabText(TABS.index("tasks")) == "Tasks")
+    lens.until(lambda: lens.workspace.tabs.tabText(TAB_IDS.index("tasks")) == "Tasks")
 
 
 @BOTH
@@ -218,7 +218,7 @@ def test_task_with_a_request_links_to_the_inbox_and_back(lens: Lens, design: str
     server_request = panel.model.record(1)
     panel.show_task(server_request.id)
     lens.press("Reply", panel.detail)
-    inbox = lens.workspace.inbox
+    inbox = lens.workspace.panel(INBOX)
     lens.until(lambda: inbox.isVisible() and inbox.request_view is not None)
     panel.show_task(panel.model.record(0).id)
     assert inbox.request_view is not None
@@ -231,7 +231,7 @@ def test_task_with_a_request_links_to_the_inbox_and_back(lens: Lens, design: str
 def test_unknown_task_can_be_added(lens: Lens) -> None:
     open_tasks(lens, "core")
     lens.workspace.show_task("other-task")
-    panel = lens.workspace.tasks
+    panel = lens.workspace.panel(TASKS)
     lens.until(lambda: panel.id_line.text() == "other-task")
 
 

@@ -21,6 +21,7 @@ from inspector.protocol.client_capabilities import ALL, NOTHING
 from inspector.protocol.handshake import CLIENT_CAPABILITIES_KEY
 from inspector.protocol.revisions import R4, R5
 from inspector.qt.panels.client.panel import ClientPanel
+from inspector.qt.window.tabs import CLIENT, OVERVIEW
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 LIST_CHANGED = "notifications/roots/list_changed"
@@ -29,7 +30,7 @@ LIST_CHANGED = "notifications/roots/list_changed"
 def open_panel(lens: Lens, entry: StdioEntry) -> ClientPanel:
     lens.connect(entry)
     lens.workspace.show_tab("client")
-    return lens.workspace.client
+    return lens.workspace.panel(CLIENT)
 
 
 def declare_all() -> StdioEntry:
@@ -87,7 +88,7 @@ def test_switched_capability_is_sent_in_the_handshake_after_reconnecting(lens: L
     lens.press("Reconnect", panel.alert)
     assert declared_at(lens, 1) == ALL.with_member(("sampling",), None).capabilities(R4)
     reported = "roots (listChanged), elicitation (form, url)"
-    lens.until(lambda: reported in visible_text(lens.workspace.overview))
+    lens.until(lambda: reported in visible_text(lens.workspace.panel(OVERVIEW)))
     assert not panel.alert.text("differs")
 
 
@@ -237,7 +238,7 @@ def test_choice_is_saved_for_the_next_start_and_a_write_error_is_reported(lens: 
     lens.until(lambda: lens.window.servers.model.row_of("scripted") is not None)
     lens.choose("scripted")
     lens.workspace.show_tab("client")
-    panel = lens.workspace.client
+    panel = lens.workspace.panel(CLIENT)
     click(lens, panel, "roots")
     (entry,) = ServerListFile(lens.server_list).load().entries
     assert entry.capabilities == ALL.with_member(("roots",), None).members

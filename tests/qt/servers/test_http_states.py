@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from inspector.config.servers.entries import HttpEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.edit_server import EditServerDialog
+from inspector.qt.window.tabs import OVERVIEW
 from tests.helpers import httpfaults as faults
 from tests.helpers.httpfaults import Call, Fault, FaultServer
 from tests.qt.lens_driver import Lens, visible_text
@@ -42,7 +43,7 @@ def test_lost_stream_of_server_messages_has_a_button_that_reopens_it(lens: Lens)
         text = lens.workspace.strips.text("stream")
         assert text.startswith("Server messages are not received: ")
         assert "HTTP 500" in text
-        assert "connected; server messages are not received" in visible_text(lens.workspace.overview)
+        assert "connected; server messages are not received" in visible_text(lens.workspace.panel(OVERVIEW))
         server.order("GET", faults.replies(503))
         lens.press("Reconnect stream", lens.workspace.strips)
         lens.until(lambda: "HTTP 503" in lens.window.notices.text())
@@ -52,7 +53,7 @@ def test_lost_stream_of_server_messages_has_a_button_that_reopens_it(lens: Lens)
         lens.press("Reconnect stream", lens.workspace.strips)
         lens.until(lambda: not lens.workspace.strips.text("stream"))
         assert not lens.actions["server.reopen_stream"].isEnabled()
-        assert "server messages" not in visible_text(lens.workspace.overview)
+        assert "server messages" not in visible_text(lens.workspace.panel(OVERVIEW))
 
 
 def drafts(call: Call) -> bytes:
@@ -66,11 +67,11 @@ def test_unknown_protocol_version_has_a_button_that_continues_and_is_remembered(
         add(lens, server)
         lens.wait_for("web", ServerStatus.FAILED)
         lens.settle()
-        assert "DRAFT-2027" in visible_text(lens.workspace.overview)
-        lens.press("Continue as 2025-11-25", lens.workspace.overview)
+        assert "DRAFT-2027" in visible_text(lens.workspace.panel(OVERVIEW))
+        lens.press("Continue as 2025-11-25", lens.workspace.panel(OVERVIEW))
         lens.wait_for("web", ServerStatus.CONNECTED)
         lens.settle()
-        text = visible_text(lens.workspace.overview)
+        text = visible_text(lens.workspace.panel(OVERVIEW))
         assert "which MCP Lens does not support. MCP Lens continues as 2025-11-25, as you chose." in text
     assert '"continueAs": "2025-11-25"' in lens.server_list.read_text()
 
@@ -86,8 +87,8 @@ def test_rejected_header_fails_with_the_reason_of_the_server(lens: Lens) -> None
         assert (
             view.reason == "The server rejected your Authorization header: expired key ••• (invalid_token)."
         )
-        text = visible_text(lens.workspace.overview)
+        text = visible_text(lens.workspace.panel(OVERVIEW))
         assert view.reason in text
         assert "Set a new value in Edit server… ▸ Headers" in text
-        lens.press("Edit server…", lens.workspace.overview)
+        lens.press("Edit server…", lens.workspace.panel(OVERVIEW))
         lens.dialog(EditServerDialog).close()

@@ -12,11 +12,12 @@ from PySide6.QtWidgets import QPushButton
 from inspector.config.servers.entries import Timeouts
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
+from inspector.qt.window.tabs import OVERVIEW
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 
 def press(lens: Lens, text: str) -> None:
-    overview = lens.workspace.overview
+    overview = lens.workspace.panel(OVERVIEW)
 
     def found() -> list[QPushButton]:
         buttons = overview.findChildren(QPushButton)
@@ -30,7 +31,7 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
     info = {"name": "books", "title": "The Library", "version": "4.5.6"}
     capabilities = {"tools": {"listChanged": True}, "x-shelf": {"depth": 3}}
     lens.connect(scripted(info=info, capabilities=capabilities, instructions="Ask for a book."))
-    text = visible_text(lens.workspace.overview)
+    text = visible_text(lens.workspace.panel(OVERVIEW))
     for expected in ("books", "The Library", "4.5.6", "2025-11-25", "stdio", "Ask for a book.", "x-shelf"):
         assert expected in text, expected
     assert str(lens.view("scripted").pid) in text
@@ -41,9 +42,9 @@ def test_connected_server_is_described_in_facts(lens: Lens) -> None:
 def test_source_of_the_path_is_shown_for_a_command(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     lens.choose("broken")
-    assert "as MCP Lens was started" in visible_text(lens.workspace.overview)
+    assert "as MCP Lens was started" in visible_text(lens.workspace.panel(OVERVIEW))
     lens.ask(lambda engine: engine.settings.set("connections.serverPath", "/opt/x"))
-    lens.until(lambda: "custom, from Settings" in visible_text(lens.workspace.overview))
+    lens.until(lambda: "custom, from Settings" in visible_text(lens.workspace.panel(OVERVIEW)))
 
 
 def test_handshake_findings_are_listed(lens: Lens) -> None:
@@ -51,14 +52,14 @@ def test_handshake_findings_are_listed(lens: Lens) -> None:
     negotiated = lens.view("scripted").negotiated
     assert negotiated is not None
     assert negotiated.problems
-    assert negotiated.problems[0] in visible_text(lens.workspace.overview)
+    assert negotiated.problems[0] in visible_text(lens.workspace.panel(OVERVIEW))
 
 
 def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> None:
     lens.add(faulty("broken", "exit"))
     press(lens, "Connect")
     view = lens.wait_for("broken", ServerStatus.FAILED)
-    text = visible_text(lens.workspace.overview)
+    text = visible_text(lens.workspace.panel(OVERVIEW))
     assert view.next_step
     assert view.reason in text
     assert view.next_step in text
@@ -72,10 +73,12 @@ def test_failed_server_shows_cause_next_step_and_a_retry_button(lens: Lens) -> N
 def test_connecting_server_can_be_stopped_from_here(lens: Lens) -> None:
     lens.add(faulty("silent", "silent"))
     lens.do("server.connect")
-    lens.until(lambda: "Waiting for the response to initialize." in visible_text(lens.workspace.overview))
+    lens.until(
+        lambda: "Waiting for the response to initialize." in visible_text(lens.workspace.panel(OVERVIEW))
+    )
     press(lens, "Disconnect")
     lens.wait_for("silent", ServerStatus.IDLE)
-    assert "Not connected" in visible_text(lens.workspace.overview)
+    assert "Not connected" in visible_text(lens.workspace.panel(OVERVIEW))
 
 
 def _starts(lens: Lens) -> int:
@@ -88,7 +91,7 @@ def test_configuration_is_shown_before_and_after_connecting(lens: Lens) -> None:
     )
     lens.keep(entry)
     lens.choose("one")
-    overview = lens.workspace.overview
+    overview = lens.workspace.panel(OVERVIEW)
     for status in (ServerStatus.IDLE, ServerStatus.CONNECTED):
         if status is ServerStatus.CONNECTED:
             lens.do("server.connect")
@@ -105,7 +108,7 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
     lens.choose("one")
     lens.do("server.connect")
     lens.wait_for("one", ServerStatus.CONNECTED)
-    overview = lens.workspace.overview
+    overview = lens.workspace.panel(OVERVIEW)
     assert overview.alert.text("outdated") == ""
     changed = replace(entry, env={"NEW": "1"})
     lens.ask(lambda engine: engine.servers.update("one", changed))
@@ -120,7 +123,7 @@ def test_changed_configuration_is_announced_until_reconnected(lens: Lens) -> Non
 
 def test_unsaved_server_says_that_it_is_not_saved(lens: Lens) -> None:
     lens.add(scripted("one"))
-    assert "no (until you close MCP Lens)" in visible_text(lens.workspace.overview)
+    assert "no (until you close MCP Lens)" in visible_text(lens.workspace.panel(OVERVIEW))
 
 
 def test_slow_server_offers_to_wait_longer(lens: Lens) -> None:
@@ -128,7 +131,7 @@ def test_slow_server_offers_to_wait_longer(lens: Lens) -> None:
     lens.add(entry)
     lens.do("server.connect")
     lens.wait_for("slow", ServerStatus.FAILED)
-    assert "Timed out after" in visible_text(lens.workspace.overview)
+    assert "Timed out after" in visible_text(lens.workspace.panel(OVERVIEW))
     press(lens, "Wait longer")
     lens.wait_for("slow", ServerStatus.CONNECTING)
     press(lens, "Disconnect")
@@ -146,7 +149,7 @@ def test_connecting_server_shows_what_it_may_be_doing_and_how_to_wait_longer(len
         can_wait_longer=True,
     )
     lens.add(scripted("one"))
-    overview = lens.workspace.overview
+    overview = lens.workspace.panel(OVERVIEW)
     overview.set_view(view)
     text = visible_text(overview)
     assert "npx may be downloading the package." in text

@@ -20,6 +20,7 @@ from inspector.qt.forms.schema.plain_editors import PlainBox, PlainLine, PlainSe
 from inspector.qt.forms.server.entry_editors import EnvironmentEditor, NameValueEditor
 from inspector.qt.forms.server.server_form import ServerForm
 from inspector.qt.theme import Theme
+from inspector.qt.window.tabs import OVERVIEW
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.login.login_stage import ICONS
 
@@ -417,7 +418,7 @@ def test_one_request_at_a_time_is_switched_on_in_edit_server(lens: Lens) -> None
     assert saved(lens)["one"]["sequential"] is True
     lens.do("server.connect")
     lens.wait_for("one", ServerStatus.CONNECTED)
-    lens.until(lambda: "one at a time" in visible_text(lens.workspace.overview))
+    lens.until(lambda: "one at a time" in visible_text(lens.workspace.panel(OVERVIEW)))
 
 
 def test_enabling_a_server_connects_it(lens: Lens) -> None:

@@ -10,6 +10,7 @@ from PySide6.QtCore import QModelIndex
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.server_list_changes import ServerListChangesDialog
+from inspector.qt.window.tabs import OVERVIEW
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 
@@ -59,7 +60,7 @@ def test_manual_edit_is_announced_and_shown_field_by_field(lens: Lens) -> None:
     assert "sk-marker" not in str(shown), "no secret is shown"
     assert [view.name for view in lens.window.servers.model.views()] == ["one", "three"]
     assert lens.view("one").status is ServerStatus.CONNECTED, "it goes on as it was"
-    assert "The configuration changed" in lens.workspace.overview.alert.text("outdated")
+    assert "The configuration changed" in lens.workspace.panel(OVERVIEW).alert.text("outdated")
 
     change(lens, lambda servers: servers.pop("three"))
     lens.until(lambda: "1 removed" in lens.window.strips.text("server_list"))

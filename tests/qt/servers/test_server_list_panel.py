@@ -14,6 +14,7 @@ from PySide6.QtWidgets import QListView, QMenu
 from inspector.config.servers.entries import HttpEntry, StdioEntry
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.servers import state_text
+from inspector.qt.window.tabs import OVERVIEW
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 STATES = ServerStatus
@@ -80,7 +81,7 @@ def test_failed_server_says_why(lens: Lens) -> None:
     missing = lens.wait_for("missing", STATES.FAILED)
     assert "no-such-program-anywhere" in missing.reason
     assert state_text(missing) == "not found on PATH"
-    assert "Connection failed" in visible_text(lens.workspace.overview)
+    assert "Connection failed" in visible_text(lens.workspace.panel(OVERVIEW))
 
 
 def test_server_that_answers_401_needs_a_login(lens: Lens, login_url: str) -> None:
@@ -88,7 +89,7 @@ def test_server_that_answers_401_needs_a_login(lens: Lens, login_url: str) -> No
     lens.do("server.connect")
     view = lens.wait_for("private", STATES.NEEDS_LOGIN)
     assert state_text(view).startswith("needs login: ")
-    assert "Login required" in visible_text(lens.workspace.overview)
+    assert "Login required" in visible_text(lens.workspace.panel(OVERVIEW))
 
 
 def test_disabled_server_is_not_connected_until_it_is_enabled(lens: Lens) -> None:

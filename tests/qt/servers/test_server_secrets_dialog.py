@@ -15,6 +15,7 @@ from inspector.config.servers.entries import HttpEntry, NetworkSettings, StdioEn
 from inspector.engine.views import ServerStatus
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.dialogs.servers.server_secrets import ServerSecretsDialog
+from inspector.qt.window.tabs import OVERVIEW
 from inspector.traffic.records import RecordKind
 from tests.qt.lens_driver import Lens, visible_text
 from tests.qt.settings.test_secrets_dialog import keychain
@@ -106,7 +107,7 @@ def test_unsendable_secret_is_reported_before_anything_is_saved(
 @pytest.mark.usefixtures("keychain")
 def test_plain_text_secrets_are_offered_for_moving_and_unselected_ones_stay(lens: Lens) -> None:
     keep_plain(lens, Authorization=f"Bearer {SECRET}", X_Api_Key="plain", Accept="x")
-    overview = lens.workspace.overview
+    overview = lens.workspace.panel(OVERVIEW)
     assert "2 secrets as plain text: Authorization, X-Api-Key" in overview.alert.text("secrets")
     overview.move_action.trigger()
     dialog = lens.dialog(ServerSecretsDialog)
@@ -149,7 +150,7 @@ def test_missing_secret_is_named_and_can_be_entered_again(lens: Lens) -> None:
     lens.choose("mine")
     lens.do("server.connect")
     lens.wait_for("mine", ServerStatus.FAILED)
-    assert "header › mine › X-Key" in visible_text(lens.workspace.overview)
+    assert "header › mine › X-Key" in visible_text(lens.workspace.panel(OVERVIEW))
     lens.do("server.secrets")
     dialog = lens.dialog(ServerSecretsDialog)
     assert not dialog.save_action.isEnabled()
@@ -171,8 +172,8 @@ def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Le
     lens.ask(lambda engine: engine.servers.save_with_secrets(entry, {}))
     lens.settle()
     lens.choose("mine")
-    assert "1 secret as plain text: argument --token" in lens.workspace.overview.alert.text("secrets")
-    lens.workspace.overview.move_action.trigger()
+    assert "1 secret as plain text: argument --token" in lens.workspace.panel(OVERVIEW).alert.text("secrets")
+    lens.workspace.panel(OVERVIEW).move_action.trigger()
     dialog = lens.dialog(ServerSecretsDialog)
     assert SECRET not in visible_text(dialog)
     dialog.save_action.trigger()
@@ -180,7 +181,7 @@ def test_secrets_in_arguments_are_moved_and_still_passed_to_the_program(lens: Le
     assert SECRET not in lens.server_list.read_text()
     assert entry_of(lens)["args"] == ["-c", show, "--token", "${input:token}"]
     assert stored(lens, "input/mine/token") == SECRET
-    lens.until(lambda: lens.workspace.overview.alert.text("secrets") == "")
+    lens.until(lambda: lens.workspace.panel(OVERVIEW).alert.text("secrets") == "")
     lens.do("server.connect")
     lens.wait_for("mine", ServerStatus.FAILED)
     log = lens.app.bridge.log

@@ -202,7 +202,7 @@ def test_flags_choices_and_names_are_saved(lens: Lens) -> None:
     assert isinstance(colors, PlainSegments)
     colors.segments.button(2).click()
     assert lens.app.frontend.theme.scheme is Scheme.DARK
-    assert lens.actions["view.dark"].isChecked()
+    assert lens.actions["theme.dark"].isChecked()
 
 
 def test_path_for_servers_is_chosen_or_written(lens: Lens) -> None:

@@ -11,6 +11,7 @@ from PySide6.QtTest import QTest
 
 from inspector.engine.server_view import FeatureCount, counts_text
 from inspector.qt.models.feature_list import NoteRole
+from inspector.qt.window.tabs import OVERVIEW
 from tests.qt.lens_driver import Lens, scripted, visible_text
 from tests.qt.window.test_command_palette import go, opened, rows
 
@@ -82,7 +83,7 @@ def test_counts_are_shown_in_the_tooltip_and_the_overview(lens: Lens) -> None:
     lens.until(lambda: lens.view("s").counts)
     tip = lens.window.servers.model.index(0, 0).data(Qt.ItemDataRole.ToolTipRole)
     assert "connected · 2 tools" in tip
-    assert "connected · 2 tools" in visible_text(lens.workspace.overview)
+    assert "connected · 2 tools" in visible_text(lens.workspace.panel(OVERVIEW))
     lens.ask(lambda engine: engine.servers.connector.disconnect("s"))
     lens.until(lambda: not lens.view("s").counts)
 

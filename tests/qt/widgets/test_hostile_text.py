@@ -12,7 +12,7 @@ from PySide6.QtWidgets import QAbstractItemView, QLabel, QWidget
 
 from inspector.engine.views import ServerStatus
 from inspector.qt.models.traffic.columns import Column
-from inspector.qt.window.workspace import TABS
+from inspector.qt.window.tabs import OVERVIEW, TAB_IDS
 from tests.qt.lens_driver import Lens, faulty, scripted, visible_text
 
 MARKUP = "<img src=x><b>bold</b>"
@@ -66,7 +66,7 @@ def assert_visible(text: str) -> None:
 
 
 def check_all_tabs(lens: Lens) -> None:
-    for tab in TABS:
+    for tab in TAB_IDS:
         lens.window.show_tab(tab)
         lens.settle()
         assert_harmless(lens.window)
@@ -90,7 +90,7 @@ def test_markup_and_hidden_characters_stay_plain_and_visible_everywhere(lens: Le
     check_all_tabs(lens)
     assert_visible(lens.window.windowTitle())
     assert MARKUP in lens.window.windowTitle()
-    assert MARKUP in visible_text(lens.workspace.overview)
+    assert MARKUP in visible_text(lens.workspace.panel(OVERVIEW))
     assert MARKUP in visible_text(panel.call_view)
     assert MARKUP in str(panel.model.index(0).data())
     for row in range(lens.window.traffic.model.rowCount()):
@@ -109,7 +109,7 @@ def test_error_text_from_a_server_stays_plain_and_visible(lens: Lens) -> None:
     lens.call("dies")
     lens.wait_for("says", ServerStatus.FAILED)
     check_all_tabs(lens)
-    assert MARKUP in visible_text(lens.workspace.overview)
+    assert MARKUP in visible_text(lens.workspace.panel(OVERVIEW))
     lens.app.bridge.problem_found.emit(HOSTILE)
     assert_harmless(lens.window.notices)
 

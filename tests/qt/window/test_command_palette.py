@@ -23,6 +23,7 @@ from inspector.qt.models.palette import (
     haystack,
 )
 from inspector.qt.widgets.inputs.popups import PickerPopup
+from inspector.qt.window.tabs import PROMPTS, RESOURCES
 from tests.qt.features.feature_stage import feature_server, open_prompts, search
 from tests.qt.lens_driver import Lens, scripted
 
@@ -184,8 +185,8 @@ def test_palette_finds_resources_and_prompts(lens: Lens) -> None:
     QTest.keyClicks(popup.line, "greet")
     lens.until(lambda: rows(popup) == ["greet_user"])
     QTest.keyClick(popup.line, Qt.Key.Key_Return)
-    lens.until(lambda: lens.workspace.prompts.view.prompt is not None)
-    lens.until(lambda: getattr(lens.workspace.prompts.view.prompt, "name", "") == "greet_user")
+    lens.until(lambda: lens.workspace.panel(PROMPTS).view.prompt is not None)
+    lens.until(lambda: getattr(lens.workspace.panel(PROMPTS).view.prompt, "name", "") == "greet_user")
     popup = opened(lens)
     QTest.keyClicks(popup.line, "book")
     lens.until(lambda: "book" in rows(popup))
@@ -221,13 +222,13 @@ def test_palette_opens_templates_with_focus_on_the_first_field(lens: Lens) -> No
         lens.until(lambda: rows(popup) == ["book"])  # noqa: B023
         assert notes(popup) == ["shelf · resource template · x://b/{two}"]
         QTest.keyClick(popup.line, Qt.Key.Key_Return)
-        head = lens.workspace.resources.head
+        head = lens.workspace.panel(RESOURCES).head
         lens.until(lambda: getattr(head.item, "uri_template", "") == "x://b/{two}")  # noqa: B023
         lens.until(lambda: list(head.form.rows) == ["two"])  # noqa: B023
         assert lens.window.focusWidget() in head.form.rows["two"].findChildren(QWidget) or (
             lens.window.focusWidget() is head.form.rows["two"]
         )
-        lens.workspace.resources.lists.list.setFocus()
+        lens.workspace.panel(RESOURCES).lists.list.setFocus()
     assert len(lens.sent("resources/templates/list")) <= 2, "the panel and the palette, once each"
 
 

@@ -14,7 +14,7 @@ from PySide6.QtCore import QCoreApplication, QEvent, QMetaMethod, QObject
 from PySide6.QtWidgets import QApplication, QDialog
 
 from inspector.base.signals import Signal
-from inspector.qt.window.workspace import TABS
+from inspector.qt.window.tabs import TAB_IDS
 from tests.qt.lens_driver import Lens, scripted
 from tests.qt.traffic.test_capture_release import close_capture, look_at_details
 from tests.qt.traffic.test_captures_window import make_capture, opened
@@ -31,7 +31,7 @@ DIALOGS = (
 
 def use_server(lens: Lens, name: str) -> None:
     lens.connect(scripted(name, tools=[TOOL]))
-    for tab in TABS:
+    for tab in TAB_IDS:
         lens.window.show_tab(tab)
     lens.window.show_tab("tools")
     lens.call("echo", {"text": "hello"})

@@ -14,7 +14,7 @@ from inspector.config.paths import resource_folder
 from inspector.qt.actions import shortcuts_page
 from inspector.qt.dialogs.help import PAGES, ManualDialog, read_pages
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
-from inspector.qt.window.workspace import TABS
+from inspector.qt.window.tabs import TAB_IDS, TOOLS
 from tests.qt.lens_driver import Lens, scripted
 
 FOLDER = resource_folder() / "help"
@@ -73,7 +73,7 @@ def test_f1_opens_the_page_of_the_focused_panel(lens: Lens) -> None:
     lens.window.show_tab("tools")
     workspace = lens.window.workspace()
     assert workspace is not None
-    workspace.tools.list.setFocus()
+    workspace.panel(TOOLS).list.setFocus()
     assert press_f1(lens) == "tools"
 
 
@@ -92,7 +92,7 @@ def test_every_tab_names_its_page(lens: Lens) -> None:
     lens.connect(scripted())
     workspace = lens.window.workspace()
     assert workspace is not None
-    for tab in TABS:
+    for tab in TAB_IDS:
         lens.window.show_tab(tab)
         panels = [workspace.tabs.currentWidget(), *workspace.tabs.currentWidget().findChildren(QWidget)]
         pages = {getattr(panel, "help_page", "") for panel in panels} - {""}

@@ -26,7 +26,7 @@ from PySide6.QtWidgets import (
 from inspector.config.servers.entries import HttpEntry
 from inspector.qt.dialogs.servers.add_server import AddServerDialog
 from inspector.qt.theme import DARK, LIGHT, Scheme
-from inspector.qt.window.workspace import TABS
+from inspector.qt.window.tabs import TAB_IDS
 from tests.qt.lens_driver import Lens, scripted, visible_text
 
 CONTROLS = (
@@ -74,12 +74,12 @@ def test_theme_changes_while_the_window_is_shown_and_is_remembered(
         first.connect(scripted())
         first.window.show_tab("tools")
         assert ground(first.window.traffic.table.viewport()) == QColor(LIGHT.surface)
-        first.do("view.dark")
+        first.do("theme.dark")
         assert ground(first.window.traffic.table.viewport()) == QColor(DARK.surface)
-        assert first.actions["view.dark"].isChecked()
-        assert not first.actions["view.light"].isChecked()
-        first.do("view.dark")
-        assert first.actions["view.dark"].isChecked(), "one of the three is always on"
+        assert first.actions["theme.dark"].isChecked()
+        assert not first.actions["theme.light"].isChecked()
+        first.do("theme.dark")
+        assert first.actions["theme.dark"].isChecked(), "one of the three is always on"
 
     first.play(switch)
     second = make_lens()
@@ -136,10 +136,10 @@ def test_new_workspace_opens_on_the_current_tab_and_each_keeps_its_own(lens: Len
     lens.add(scripted("two"))
     lens.do("view.console")
     lens.choose("two")
-    assert lens.workspace.tabs.currentIndex() == TABS.index("console")
+    assert lens.workspace.tabs.currentIndex() == TAB_IDS.index("console")
     lens.do("view.tools")
     lens.choose("one")
-    assert lens.workspace.tabs.currentIndex() == TABS.index("console")
+    assert lens.workspace.tabs.currentIndex() == TAB_IDS.index("console")
 
 
 def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, lens: Lens) -> None:
@@ -159,11 +159,11 @@ def test_tab_key_reaches_search_list_form_call_and_traffic(style_sheet: None, le
 def test_shortcuts_reach_the_searches_and_the_tabs(lens: Lens) -> None:
     panel = lens.connect(scripted())
     lens.window.activateWindow()
-    for position, tab in enumerate(TABS[:10]):
+    for position, tab in enumerate(TAB_IDS[:10]):
         press(lens, Qt.Key(Qt.Key.Key_0 + (position + 1) % 10))
-        assert lens.workspace.tabs.currentIndex() == TABS.index(tab)
+        assert lens.workspace.tabs.currentIndex() == TAB_IDS.index(tab)
     press(lens, Qt.Key.Key_T)
-    assert lens.workspace.tabs.currentIndex() == TABS.index("tools")
+    assert lens.workspace.tabs.currentIndex() == TAB_IDS.index("tools")
     assert panel.search.hasFocus()
     press(lens, Qt.Key.Key_F, Qt.KeyboardModifier.ShiftModifier)
     assert lens.window.traffic.search.hasFocus()

@@ -17,7 +17,8 @@ from inspector.qt.panels.overview import OverviewPanel, plain_secrets_text
 from inspector.qt.panels.tools.panel import ToolsPanel
 from inspector.qt.widgets.layout import discard
 from inspector.qt.window import workspace as workspace_module
-from inspector.qt.window.workspace import TABS, _short
+from inspector.qt.window.tabs import CONSOLE, TAB_IDS
+from inspector.qt.window.workspace import _short
 from tests.qt.lens_driver import Lens, scripted
 
 
@@ -57,6 +58,10 @@ def test_commands_build_the_tab_that_they_need(lens: Lens) -> None:
     assert _built(lens) == {"OverviewPanel", "RawConsole", "ToolsPanel"}
 
 
+def test_each_tab_has_a_command(lens: Lens) -> None:
+    assert {id for id, _ in lens.actions.starting_with("view.")} == {f"view.{id}" for id in TAB_IDS}
+
+
 def test_tab_built_late_shows_the_output_of_before(lens: Lens) -> None:
     lens.add(scripted(stderr=["starting up"]))
     lens.choose("scripted")
@@ -64,13 +69,13 @@ def test_tab_built_late_shows_the_output_of_before(lens: Lens) -> None:
     lens.wait_for("scripted", ServerStatus.CONNECTED)
     lens.until(lambda: any(b"starting up" in record.raw for record in lens.records()))
     lens.do("view.console")
-    model = lens.workspace.console.model
+    model = lens.workspace.panel(CONSOLE).model
     assert any("starting up" in model.line(row) for row in range(model.rowCount()))
 
 
 def test_removed_server_is_freed_with_all_its_panels(lens: Lens) -> None:
     lens.connect(scripted())
-    for tab in TABS:
+    for tab in TAB_IDS:
         lens.window.show_tab(tab)
     workspace = weakref.ref(lens.workspace)
     lens.do("server.remove")
@@ -89,7 +94,7 @@ def test_panels_of_a_removed_server_are_deleted_in_turns_of_the_event_loop(
 ) -> None:
     """All at once would block the window."""
     lens.connect(scripted())
-    for tab in TABS:
+    for tab in TAB_IDS:
         lens.window.show_tab(tab)
     turns = 0
     deleted: list[int] = []  # the turn of each
@@ -107,7 +112,7 @@ def test_panels_of_a_removed_server_are_deleted_in_turns_of_the_event_loop(
     ticks.start()
     monkeypatch.setattr(workspace_module, "discard", note_and_discard)
     lens.do("server.remove")
-    lens.until(lambda: len(deleted) == len(TABS) + 1)
+    lens.until(lambda: len(deleted) == len(TAB_IDS) + 1)
     ticks.stop()
     assert deleted == sorted(set(deleted))
 

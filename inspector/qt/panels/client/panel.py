@@ -30,10 +30,9 @@ from inspector.base.plain_text import visible
 from inspector.engine.server_view import ClientSide, ServerView
 from inspector.protocol.client_capabilities import ALL, NOTHING, ClientCapabilities, exact_capabilities
 from inspector.protocol.revisions import Era
-from inspector.qt.actions import Actions
-from inspector.qt.bridge import Bridge
 from inspector.qt.panels.client.capabilities import CapabilityList, ExactCapabilities
 from inspector.qt.theme import SPACE_1, SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.item_views import style_list
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
@@ -50,7 +49,7 @@ _DIFFERS = "The server was sent different capabilities when it connected."
 _EDITING = "You are editing the JSON. Apply or discard it before you use the switches."
 
 
-class ClientPanel(QWidget):
+class ClientPanel(Panel):
     """Client capabilities: switches and roots on the left, the JSON on the right.
 
     Changes that need a reconnect are listed at the top.
@@ -58,12 +57,11 @@ class ClientPanel(QWidget):
 
     help_page = "inbox"
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._server = server
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        theme = context.theme
+        self._bridge = context.bridge
+        self._server = context.server
         self._theme = theme
         self._client_side: ClientSide | None = None
         self._declared = NOTHING
@@ -76,7 +74,7 @@ class ClientPanel(QWidget):
         self.declare_all.setToolTip("Declare everything you can reply to in the Inbox")
         self.declare_none = QAction("Declare none", self)
         self.declare_none.setToolTip("Declare an empty object")
-        self._reconnect = actions["server.reconnect"]
+        self._reconnect = context.actions["server.reconnect"]
         self._split = QSplitter(Qt.Orientation.Horizontal)
         self._lay_out()
         self.declare_all.triggered.connect(lambda: self._choose(None))

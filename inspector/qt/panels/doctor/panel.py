@@ -9,10 +9,9 @@ from PySide6.QtWidgets import QFrame, QScrollArea, QWidget
 from inspector.engine.doctor.results import Action, ActionKind, CheckReport, Diagnosis, report_summary
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
-from inspector.qt.actions import Actions
-from inspector.qt.bridge import Bridge
 from inspector.qt.panels.doctor.steps import FindingView, StepList
-from inspector.qt.theme import SPACE_3, SPACE_4, SPACE_6, Theme
+from inspector.qt.theme import SPACE_3, SPACE_4, SPACE_6
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, discard, hbox, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
@@ -25,7 +24,7 @@ _INTRODUCTION = (
 )
 
 
-class DoctorPanel(QWidget):
+class DoctorPanel(Panel):
     """The latest Doctor check of one server.
 
     Signals:
@@ -35,10 +34,10 @@ class DoctorPanel(QWidget):
     help_page = "troubleshooting"
     remedied = Signal()
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        bridge, server = context.bridge, context.server
+        actions, theme = context.actions, context.theme
         self._bridge, self._server, self._actions, self._theme = bridge, server, actions, theme
         self._status: ServerStatus | None = None
         self.report: CheckReport | None = None

@@ -18,6 +18,7 @@ from inspector.qt.models.inbox import InboxModel
 from inspector.qt.panels.inbox.request_list import RequestList
 from inspector.qt.panels.inbox.request_view import RequestView
 from inspector.qt.theme import Theme
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.layout import PanelHeader, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import EmptyState
@@ -31,7 +32,12 @@ _HINT = (
 )
 
 
-class InboxPanel(QWidget):
+def server_inbox(context: PanelContext) -> Panel:
+    """Return the Inbox of one server, for its tab."""
+    return context.make_inbox(context.server)
+
+
+class InboxPanel(Panel):
     """The Inbox. `server` restricts it to one server; None shows all.
 
     Panels of one window share a `view_cache`.
@@ -107,6 +113,9 @@ class InboxPanel(QWidget):
         self.list.select(inbox_id)
         self._show_view(inbox_request)
         return True
+
+    def focus_first(self) -> None:
+        self.list.setFocus()
 
     async def _load(self) -> None:
         for inbox_request in await self._bridge.ask(

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QSize, Qt, Signal
+from PySide6.QtCore import QSize, Qt
 from PySide6.QtGui import QAction, QGuiApplication, QPainter, QPaintEvent, QResizeEvent
 from PySide6.QtWidgets import QSplitter, QStackedWidget, QWidget
 
@@ -18,7 +18,6 @@ from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
 from inspector.oauth.login.report import login_text, login_trace
 from inspector.oauth.login.steps import LoginView, Overrides, StepId
-from inspector.qt.bridge import Bridge
 from inspector.qt.link_opener import LinkOpener
 from inspector.qt.panels.login.diagram import DiagramView
 from inspector.qt.panels.login.findings import FindingList
@@ -29,6 +28,7 @@ from inspector.qt.panels.login.step_parts import RawHttp
 from inspector.qt.panels.login.tokens import TokenView
 from inspector.qt.panels.login.user_prompts import BrowserWaitBox, LoginPromptBar
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.code.save_file import save_bytes
 from inspector.qt.widgets.inputs.controls import Segments, bind_keys, icon_button
 from inspector.qt.widgets.layout import STRETCH, hbox, hsplit, vbox
@@ -53,28 +53,17 @@ _STDIO = (
 )
 
 
-class LoginPanel(QWidget):
-    """The login panel of one server.
-
-    Signals:
-        row_requested: The user wants to see a request in the traffic; carries its row.
-    """
+class LoginPanel(Panel):
+    """The login panel of one server."""
 
     help_page = "login"
-    row_requested = Signal(int)
 
-    def __init__(
-        self,
-        bridge: Bridge,
-        server: str,
-        opener: LinkOpener,
-        theme: Theme,
-        parent: QWidget | None = None,
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext, opener: LinkOpener | None = None) -> None:
+        super().__init__()
+        bridge, server, theme = context.bridge, context.server, context.theme
         self._bridge = bridge
         self._server = server
-        self._opener = opener
+        self._opener = opener or LinkOpener()
         self._theme = theme
         self.login: LoginView | None = None  # the latest
         self._saved_options = Overrides()
@@ -107,6 +96,7 @@ class LoginPanel(QWidget):
         self._content = ContentStack(theme, self._make_page())
         vbox(self, self._content)
         self._connect()
+        self.http.row_requested.connect(context.row_requested)
         self.show_login(None)
         bridge.start_when_attached(f"login of {server}", self._load())
 
@@ -325,7 +315,6 @@ class LoginPanel(QWidget):
         self.card.edited.connect(
             lambda request: self._ask("edit", lambda logins: logins.edit(self._server, request))
         )
-        self.http.row_requested.connect(self.row_requested)
         self.diagram.step_requested.connect(self.show_step)
         self.findings.step_requested.connect(self.show_step)
         self.browser_wait.open_requested.connect(self._on_open)

@@ -21,12 +21,11 @@ from inspector.engine.calls.regression_calls import RegressionView
 from inspector.engine.processes.file_watch import FileWatchView
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import ServerStatus
-from inspector.qt.actions import Actions
-from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import ListChanges
 from inspector.qt.panels.processes.process_view import RunningProcesses
 from inspector.qt.panels.processes.regression_calls import RegressionCallsView
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, SPACE_4, Theme, Tone
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import hbox, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
@@ -169,22 +168,15 @@ def _split(text: str) -> tuple[str, ...] | None:
 _SAMPLE_MS = 1_000
 
 
-class ProcessPanel(QWidget):
-    """The server's process. Samples once a second, only while visible.
-
-    Signals:
-        call_requested: The user wants to see a saved call in the Tools tab; carries the SavedCall.
-        row_requested: The user wants to see a row in the traffic; carries its number.
-    """
+class ProcessPanel(Panel):
+    """The server's process. Samples once a second, only while visible."""
 
     help_page = "file-watching"
-    call_requested = Signal(object)
-    row_requested = Signal(int)
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        bridge, server = context.bridge, context.server
+        actions, theme = context.actions, context.theme
         self._bridge = bridge
         self._server = server
         self._is_stdio = True
@@ -197,6 +189,9 @@ class ProcessPanel(QWidget):
         self._timer = QTimer(self, interval=_SAMPLE_MS)
         self._lay_out()
         self._connect()
+        self.regression_calls.call_requested.connect(context.call_requested)
+        self.regression_calls.row_requested.connect(context.row_requested)
+        context.list_compared.connect(self.show_changes)
 
     def set_view(self, view: ServerView) -> None:
         self._is_stdio = view.transport == "stdio"
@@ -288,8 +283,6 @@ class ProcessPanel(QWidget):
         self._bridge.filewatch_changed.connect(self._on_filewatch_changed)
         self._bridge.regression_calls_changed.connect(self._on_reruns_changed)
         self.files.globs_chosen.connect(self._on_globs_chosen)
-        self.regression_calls.call_requested.connect(self.call_requested)
-        self.regression_calls.row_requested.connect(self.row_requested)
 
     def _lay_out(self) -> None:
         right = QWidget()

@@ -28,6 +28,7 @@ from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
 from inspector.qt.views.feature_panel import SingleListPanel
 from inspector.qt.views.messages import MessagesView, as_text
+from inspector.qt.views.panel import PanelContext
 from inspector.qt.views.response_view import ResponseView
 from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
@@ -48,12 +49,12 @@ class PromptsPanel(SingleListPanel):
     kind = "prompt"
     list_method = "prompts/list"
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, context: PanelContext) -> None:
         self.model = FeatureListModel(PROMPTS)
-        super().__init__(bridge, server, actions, theme, self.model, parent)
-        self.view = PromptView(bridge, server, actions, theme)
+        super().__init__(context, self.model)
+        self.view = PromptView(context.bridge, context.server, context.actions, context.theme)
+        self.view.readiness_changed.connect(context.readiness_changed)
+        self.view.result.uri_requested.connect(context.uri_requested)
         self.list.activated.connect(self._on_activated)
         self._lay_out_side_by_side(self.view, 220)
 

@@ -22,14 +22,13 @@ from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.jsonrpc import METHOD_NOT_FOUND, RpcError
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.types import Listing, Malformed, Resource, ResourceTemplate
-from inspector.qt.actions import Actions
-from inspector.qt.bridge import Bridge
 from inspector.qt.models.feature_list import Item, ListChanges
 from inspector.qt.panels.resources.contents_view import ContentsView, ReadHistory, ReadResult
 from inspector.qt.panels.resources.lists import ResourceHeader, ResourceLists
 from inspector.qt.panels.resources.periodic_read import PeriodicRead
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.theme import SPACE_2, SPACE_3, Tone
 from inspector.qt.views.feature_panel import FeaturePanel, column_in
+from inspector.qt.views.panel import PanelContext
 from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, hbox
@@ -49,17 +48,16 @@ class ResourcesPanel(FeaturePanel):
     list_method = "resources/list"
     readiness_changed = Signal()
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(bridge, server, actions, theme, parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__(context)
+        bridge, server, theme = context.bridge, context.server, context.theme
         self._supports_subscriptions = False
         self._task: asyncio.Task[None] | None = None
         self._history = ReadHistory()
         self._subscribed: set[str] = set()
         self._changed: set[str] = set()
         self._unseen: set[str] = set()  # periodically read resources with changes not seen yet
-        self.lists = ResourceLists(theme, actions["resource.refresh"])
+        self.lists = ResourceLists(theme, context.actions["resource.refresh"])
         self.head = ResourceHeader(bridge, server, theme)
         self.contents = ContentsView(bridge, theme)
         self.periodic_read = PeriodicRead(bridge, server, theme, self._store)
@@ -67,6 +65,7 @@ class ResourcesPanel(FeaturePanel):
         self._again_action = QAction("Read again", self)
         self._lay_out(self.lists, self._make_right(), [300, 840])
         self._connect()
+        self.readiness_changed.connect(context.readiness_changed)
 
     @property
     def can_read(self) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Coroutine, Mapping
 from typing import TYPE_CHECKING, Any
 
-from PySide6.QtCore import QModelIndex, Qt, QTimer, Signal
+from PySide6.QtCore import QModelIndex, Qt, QTimer
 from PySide6.QtGui import QAction, QHideEvent, QIcon, QShowEvent
 from PySide6.QtWidgets import (
     QFrame,
@@ -13,7 +13,6 @@ from PySide6.QtWidgets import (
     QScrollArea,
     QSplitter,
     QTableView,
-    QWidget,
 )
 
 from inspector.base.errors import LensError, UserError
@@ -25,12 +24,11 @@ from inspector.engine.views import ServerStatus
 from inspector.protocol.jsonrpc import RpcError
 from inspector.protocol.revisions import missing_capability
 from inspector.protocol.tasks import TaskStatus, tasks_of
-from inspector.qt.actions import Actions
-from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import connection_placeholder
 from inspector.qt.models.tasks import TaskColumn, TasksModel, tone_of
 from inspector.qt.panels.tasks.detail import TaskDetail
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
+from inspector.qt.views.panel import Panel, PanelContext
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.item_views import style_table
 from inspector.qt.widgets.layout import hbox, vbox, vsplit
@@ -60,25 +58,17 @@ _SHAPES = {
 }
 
 
-class TasksPanel(QWidget):
-    """The tasks of a server. They survive a lost connection, until they are dropped.
-
-    Signals:
-        row_requested: The user wants to see a call in the traffic; carries its row.
-        reply_requested: The user wants to reply to a task's request; carries its Inbox ID.
-    """
+class TasksPanel(Panel):
+    """The tasks of a server. They survive a lost connection, until they are dropped."""
 
     help_page = "tools"
-    row_requested = Signal(int)
-    reply_requested = Signal(int)
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
-        super().__init__(parent)
+    def __init__(self, context: PanelContext) -> None:
+        super().__init__()
+        bridge, server, theme = context.bridge, context.server, context.theme
         self._bridge = bridge
         self._server = server
-        self._actions = actions
+        self._actions = context.actions
         self._view: ServerView | None = None
         self._can_list = False
         self._is_loaded = False
@@ -100,7 +90,7 @@ class TasksPanel(QWidget):
         self.stack = ContentStack(theme, self._make_split(theme))
         self._timer = QTimer(self, interval=_TICK_MS)
         self._lay_out()
-        self._connect()
+        self._connect(context)
         bridge.start_when_attached(f"load tasks of {server}", self._load())
 
     def _make_split(self, theme: Theme) -> QSplitter:
@@ -133,7 +123,7 @@ class TasksPanel(QWidget):
         )
         vbox(self, bar, self.alert, (self.stack, 1), gap=0)
 
-    def _connect(self) -> None:
+    def _connect(self, context: PanelContext) -> None:
         self._bridge.tasks_changed.connect(self._on_changed)
         self.table.selectionModel().currentRowChanged.connect(self._on_current_changed)
         self._timer.timeout.connect(self._on_tick)
@@ -156,8 +146,14 @@ class TasksPanel(QWidget):
         self.detail.remove.triggered.connect(
             lambda: self._ask_selected(lambda engine, *task: engine.tasks.forget(*task))
         )
-        self.detail.row_requested.connect(self.row_requested)
-        self.detail.reply_requested.connect(self.reply_requested)
+        self.detail.row_requested.connect(context.row_requested)
+        self.detail.reply_requested.connect(context.reply_requested)
+        self.detail.result.uri_requested.connect(context.uri_requested)
+        self.detail.show_requests(context.requests)
+        context.requests_changed.connect(self.detail.show_requests)
+
+    def focus_first(self) -> None:
+        self.table.setFocus()
 
     async def _load(self) -> None:
         views = await self._bridge.ask(lambda engine: engine.tasks.views(self._server))

@@ -39,6 +39,7 @@ from inspector.qt.panels.tools.saved_calls import CallPickers, CallSaver
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.feature_list import add_copy_menu
 from inspector.qt.views.feature_panel import SingleListPanel
+from inspector.qt.views.panel import PanelContext
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.layout import hbox, hsplit, vbox
@@ -58,16 +59,21 @@ class ToolsPanel(SingleListPanel):
     kind = "tool"
     list_method = "tools/list"
 
-    def __init__(
-        self, bridge: Bridge, server: str, actions: Actions, theme: Theme, parent: QWidget | None = None
-    ) -> None:
+    def __init__(self, context: PanelContext) -> None:
         self.model = ToolsModel()
-        super().__init__(bridge, server, actions, theme, self.model, parent)
+        super().__init__(context, self.model)
+        bridge = context.bridge
         self._awaited_call: SavedCall | None = None
         self._findings: dict[str, tuple[str, ...]] = {}
         self._report = DiscoveryReport()
-        self.call_view = CallView(bridge, server, actions, theme)
+        self.call_view = CallView(bridge, context.server, context.actions, context.theme)
         self.call_view.saved_picked.connect(self.open_saved)
+        self.call_view.readiness_changed.connect(context.call_readiness_changed)
+        self.call_view.reply_requested.connect(context.reply_requested)
+        self.call_view.result.uri_requested.connect(context.uri_requested)
+        self.call_view.result.task_requested.connect(context.task_requested)
+        self.call_view.show_requests(context.requests)
+        context.requests_changed.connect(self.call_view.show_requests)
         self._lay_out_side_by_side(self.call_view, 240)
         self.list.setContextMenuPolicy(Qt.ContextMenuPolicy.CustomContextMenu)
         self.list.customContextMenuRequested.connect(self._on_menu_requested)
