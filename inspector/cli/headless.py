@@ -110,7 +110,7 @@ async def _on_servers(
     async def connect(entry: Entry) -> LensError | None:
         try:
             async with slots:
-                engine.add(entry)
+                engine.servers.add(entry)
                 await _connect(engine, entry.name, settings.get("connections.connectTimeout"))
         except LensError as exc:
             return exc
@@ -148,7 +148,7 @@ async def _on_server(
     engine = _make_engine([entry], settings, show_stderr)
     _StreamFollower(engine)
     try:
-        engine.add(entry)
+        engine.servers.add(entry)
         if connects:
             await _connect(engine, entry.name, settings.get("connections.connectTimeout"))
         return await work(engine, entry.name)
@@ -158,7 +158,7 @@ async def _on_server(
 
 async def _connect(engine: Engine, name: str, timeout: float) -> None:
     try:
-        await engine.connect(name)
+        await engine.servers.connector.connect(name)
     except ConnectFailed as exc:
         if exc.kind is not FailureKind.TIMEOUT:
             raise

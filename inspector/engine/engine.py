@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 from inspector.base.clock import Clock, SystemClock
-from inspector.base.json.values import JSON, JSONError, JSONObject
+from inspector.base.json.values import JSON, JSONError
 from inspector.base.search_path import SearchPath
 from inspector.base.signals import Signal
 from inspector.config.servers.entries import Entry, StdioEntry
@@ -54,15 +54,13 @@ from inspector.engine.workers import Worker
 from inspector.oauth.login_reason import LoginReason
 from inspector.protocol.jsonrpc import Message
 from inspector.protocol.subscriptions import Filter
-from inspector.protocol.types import Completion, Listing, Prompt, Resource, ResourceTemplate, Tool
-from inspector.session.client import Client
+from inspector.protocol.types import Listing, Prompt, Resource, ResourceTemplate, Tool
 from inspector.session.pending_requests import CallTimer
 from inspector.session.raw_send import RawReply
 from inspector.session.state import RequestHandler
 from inspector.traffic.log import TrafficLog
 from inspector.transport.base import Authorization, Headers
 from inspector.transport.orphan_guard import OrphanGuard
-from inspector.transport.task_scope import TaskScope
 
 T = TypeVar("T")
 Feature = TypeVar("Feature", Tool, Resource, ResourceTemplate, Prompt)
@@ -81,11 +79,8 @@ class Engine:
     capabilities are declared; without one, only those that have a handler.
 
     Signals:
-        server_changed: A server was added or changed; carries its ServerView.
-        server_removed: Carries its name.
         list_changed: A server's list of tools, resources or prompts changed; carries both names.
         resource_changed: A subscribed resource, or one below it, changed; carries server and URI.
-        problem_found: Something is wrong that belongs to no server; carries a sentence.
     """
 
     def __init__(
@@ -115,7 +110,9 @@ class Engine:
         self.processes = Processes(self.log, self.clock)
         self.settings = settings or SettingsStore()
         self.settings.changed.connect(self._on_setting_changed)
-        self.logins = LoginController(self.secrets, self.log, self.clock, self.settings, self._server)
+        self.logins = LoginController(
+            self.secrets, self.log, self.clock, self.settings, lambda name: self.servers.get(name)
+        )
         self._guard = OrphanGuard()
         self.server_path = ServerPath(self._guard)
         self.servers = ServerRegistry(server_list, self.secrets, self.logins, self._make_server)
@@ -123,8 +120,7 @@ class Engine:
             self.servers, self._make_server, trust, locations, server_path=self.server_path
         )
         self.server_list_watch = ServerListWatch(self.servers)
-        self._expose_registry()
-        self.server_removed.connect(self.processes.forget)
+        self.servers.removed.connect(self.processes.forget)
         self.servers.renamed.connect(lambda old, new: self.processes.rename(old.name, new.name))
         self.servers.renamer.rename_hooks.append(self._on_server_renamed)
         self.tasks = TaskStore(self)
@@ -133,14 +129,13 @@ class Engine:
         self._handlers = handlers or {}
         self.inbox = inbox or Inbox(self.clock)
         self._has_inbox = inbox is not None
-        self.server_changed.connect(self._on_server_changed)
+        self.servers.changed.connect(self._on_server_changed)
         if self._has_inbox:
             self.logins.opens_browser = frozenset({LoginReason.CONNECT})
         self.filewatch = FileWatch(self)
         self.regression_calls = RegressionCalls(self)
         self._worker = Worker()
         self._checker = Worker(TIME_LIMIT, "Checking against the schema")
-        self._tasks = TaskScope()
         self.drift = Drift(self, baselines)
         self.doctor = Doctor(self, self._guard)
         self.server_path.use(self.settings.get("connections.serverPath"))
@@ -150,19 +145,6 @@ class Engine:
         """Load the settings. Call it first, once the loop runs."""
         self.settings.load()
         self.server_path.use(self.settings.get("connections.serverPath"))
-
-    def _expose_registry(self) -> None:
-        """Expose methods of `ServerRegistry` on the engine."""
-        servers = self.servers
-        self.server_changed, self.server_removed = servers.changed, servers.removed
-        self.problem_found = servers.problem_found
-        self.load, self.add, self.save, self.remove = servers.load, servers.add, servers.save, servers.remove
-        self.entry, self.unique_name = servers.entry, servers.unique_name
-        self.save_with_secrets, self.set_secrets = servers.save_with_secrets, servers.set_secrets
-        self.set_enabled, self.set_declared = servers.set_enabled, servers.set_declared
-        self.set_auth, self.set_roots, self.set_watch = servers.set_auth, servers.set_roots, servers.set_watch
-        self.connect, self.connect_soon = servers.connector.connect, servers.connector.connect_soon
-        self.disconnect = servers.connector.disconnect
 
     def _make_server(
         self,
@@ -180,7 +162,7 @@ class Engine:
             self.settings,
             self.clock,
             is_saved=is_saved,
-            on_change=self.server_changed.emit,
+            on_change=self.servers.changed.emit,
             handlers=self._handlers,
             inbox=self.inbox if self._has_inbox else None,
             authorization=self.logins.authorization_for(entry),
@@ -206,10 +188,6 @@ class Engine:
         await self.logins.drop(entry.name)
         return self.logins.authorization_for(entry)
 
-    def view(self, name: str) -> ServerView:
-        """Return the current state of a server. Raises ConfigError."""
-        return self._server(name).view
-
     def _on_setting_changed(self, id: str, value: JSON) -> None:
         if id == "connections.serverPath":
             self.server_path.use(str(value))
@@ -222,17 +200,9 @@ class Engine:
             if isinstance(server.entry, StdioEntry):
                 server.announce()
 
-    def views(self) -> tuple[ServerView, ...]:
-        return tuple(server.view for server in self.servers.all())
-
-    def note(self, name: str, text: str) -> None:
-        """Add a note about a server to the log."""
-        self._server(name).session.note(text)
-
     async def close(self) -> None:
         """Disconnect everything and end all processes we started."""
         try:
-            await self._tasks.close()
             await self.server_path.close()
             await self.server_list_watch.close()
             await self.servers.connector.close()
@@ -252,24 +222,20 @@ class Engine:
         finally:  # otherwise the next start would offer it as interrupted
             await self.captures.end()
 
-    def client(self, name: str) -> Client:
-        """Return the client of a server: resources, prompts, completion, subscriptions, tasks."""
-        return self._server(name).client
-
     async def list_tools(self, name: str) -> Listing[Tool]:
-        server = self._server(name)
+        server = self.servers.get(name)
         return self._recorded(server, "tools", await server.client.list_tools())
 
     async def list_resources(self, name: str) -> Listing[Resource]:
-        server = self._server(name)
+        server = self.servers.get(name)
         return self._recorded(server, "resources", await server.client.list_resources())
 
     async def list_resource_templates(self, name: str) -> Listing[ResourceTemplate]:
-        server = self._server(name)
+        server = self.servers.get(name)
         return self._recorded(server, "templates", await server.client.list_resource_templates())
 
     async def list_prompts(self, name: str) -> Listing[Prompt]:
-        server = self._server(name)
+        server = self.servers.get(name)
         return self._recorded(server, "prompts", await server.client.list_prompts())
 
     def _recorded(self, server: Server, kind: str, listing: Listing[Feature]) -> Listing[Feature]:
@@ -280,22 +246,16 @@ class Engine:
     async def read_resource(self, name: str, uri: str) -> CallOutcome:
         """Read a resource. Every way this can end is an outcome, as for a call."""
         human = CallTimer()
-        return await conclude(self._server(name).client.request_resource(uri, human), self.clock, human)
+        return await conclude(self.servers.get(name).client.request_resource(uri, human), self.clock, human)
 
     async def get_prompt(self, name: str, prompt: str, arguments: Mapping[str, str]) -> CallOutcome:
         """Get a prompt. Every way this can end is an outcome."""
-        human, client = CallTimer(), self._server(name).client
+        human, client = CallTimer(), self.servers.get(name).client
         return await conclude(client.request_prompt(prompt, arguments, human), self.clock, human)
-
-    async def complete(
-        self, name: str, ref: JSONObject, argument: str, value: str, context: Mapping[str, str]
-    ) -> Completion:
-        """Complete an argument of a prompt or resource template. Raises LensError."""
-        return await self._server(name).client.complete(ref, argument, value, context)
 
     async def subscribe(self, name: str, uri: str, is_subscribed: bool) -> None:
         """Subscribe to or unsubscribe from a resource (`resource_changed`). Raises LensError."""
-        client = self._server(name).client
+        client = self.servers.get(name).client
         await (client.subscribe(uri) if is_subscribed else client.unsubscribe(uri))
 
     async def send_raw(
@@ -318,7 +278,7 @@ class Engine:
         if resent_of is not None:
             require_sent_message(self.log, resent_of)
         started = self.clock.monotonic_ns()
-        sent = await self._server(name).client.send_raw(
+        sent = await self.servers.get(name).client.send_raw(
             raw, headers=headers, resent_of=resent_of, timeout=timeout, split=split
         )
         reply = await sent.response() if wait else RawReply(failure=sent.failure)
@@ -329,12 +289,8 @@ class Engine:
         with contextlib.ExitStack() as paused:
             for name in servers:
                 if self.servers.has(name):
-                    paused.enter_context(self._server(name).session.reading_paused())
+                    paused.enter_context(self.servers.get(name).session.reading_paused())
             await asyncio.sleep(seconds)
-
-    def next_id(self, name: str) -> int:
-        """Return an unused id and reserve it. Raises ConnectionLost."""
-        return self._server(name).session.next_id()
 
     async def pretty(self, log: TrafficLog, row: int) -> PrettyText:
         """Format a message of the log or of a capture. Large ones are parsed in another process."""
@@ -354,13 +310,6 @@ class Engine:
         regular expression. Raises UserError on timeout.
         """
         return await self._checker.run(function, data, separate=True)
-
-    def spawn(self, name: str, work: Coroutine[Any, Any, object]) -> None:
-        """Run background work, which ends with the engine at the latest."""
-        self._tasks.spawn(name, work)
-
-    def _server(self, name: str) -> Server:
-        return self.servers.get(name)
 
     def _on_notified(self, server: str, notification: Message) -> None:
         changed = _LIST_CHANGES.get(notification.method)

@@ -291,8 +291,8 @@ class Bridge(QObject):
         The handlers run on the engine's and the recorder's thread, so they only queue.
         """
         engine: Engine = self._engine
-        engine.server_changed.connect(self._relay(self.server_changed))
-        engine.server_removed.connect(self._relay(self.server_removed))
+        engine.servers.changed.connect(self._relay(self.server_changed))
+        engine.servers.removed.connect(self._relay(self.server_removed))
         engine.servers.renamed.connect(self._on_server_renamed)
         watch = engine.server_list_watch
         watch.changed.connect(self._relay(self.server_list_changed))
@@ -302,7 +302,7 @@ class Bridge(QObject):
         engine.servers.order_changed.connect(self._relay(self.servers_ordered))
         engine.list_changed.connect(self._relay_once(self.list_changed))
         engine.resource_changed.connect(self._batched(self._deliver_resources))
-        engine.problem_found.connect(self._relay(self.problem_found))
+        engine.servers.problem_found.connect(self._relay(self.problem_found))
         put_task = self._batched(self._deliver_tasks)
         engine.tasks.changed.connect(lambda view: put_task(view.server, view.id, view))
         engine.tasks.removed.connect(lambda server, id: put_task(server, id, None))

@@ -20,7 +20,7 @@ def connected_engine(entry: Entry) -> Iterator[EngineThread]:
     thread.start()
     try:
         thread.submit(_add(thread.engine, entry)).result()
-        thread.submit(thread.engine.connect(SERVER)).result()
+        thread.submit(thread.engine.servers.connector.connect(SERVER)).result()
         gc.freeze()  # as `inspector.app.main.tune_interpreter` does
         yield thread
     finally:
@@ -28,4 +28,4 @@ def connected_engine(entry: Entry) -> Iterator[EngineThread]:
 
 
 async def _add(engine: Engine, entry: Entry) -> ServerView:
-    return engine.add(entry)
+    return engine.servers.add(entry)

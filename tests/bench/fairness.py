@@ -56,8 +56,8 @@ async def _measure(
     engine: Engine, noisy: StdioEntry, options: argparse.Namespace
 ) -> tuple[list[float], list[float], float]:
     """Return the milliseconds of the calls without and with noise, and the thread's CPU share with it."""
-    engine.add(noisy)
-    await engine.connect(_NOISY)
+    engine.servers.add(noisy)
+    await engine.servers.connector.connect(_NOISY)
     quiet: list[float] = []
     noise: list[float] = []
     shares: list[float] = []
@@ -72,8 +72,10 @@ async def _measure(
             flood.cancel()
         shares.append((time.thread_time() - cpu) / (time.perf_counter() - started))
         note(f"round {number + 1}: {statistics.median(noise):.2f} ms with noise")
-        await engine.disconnect(_NOISY)  # whatever is still in its pipe is not noise for the next round
-        await engine.connect(_NOISY)
+        await engine.servers.connector.disconnect(
+            _NOISY
+        )  # whatever is still in its pipe is not noise for the next round
+        await engine.servers.connector.connect(_NOISY)
     return quiet, noise, statistics.median(shares)
 
 

@@ -24,6 +24,7 @@ from tests.bench.calls import call_engine, count_calls
 from tests.bench.enginehost import SERVER, connected_engine
 from tests.bench.report import Result, Timing, compare, note, timed
 from tests.bench.servercommand import add_era, add_tool
+from tests.helpers.servers import server_views
 
 MIN_RATIO_TO_BARE = 0.85
 _ROUNDS = 9
@@ -69,7 +70,7 @@ async def _rounds(
     """Return the rounds of the bare client and of ours; the first one of each warms up."""
     bare: list[Timing] = []
     lens: list[Timing] = []
-    (view,) = thread.engine.views()
+    (view,) = server_views(thread.engine)
     assert view.negotiated is not None
     async with BareClient(url, view.negotiated.revision) as client:
         for number in range(_ROUNDS + 1):

@@ -152,14 +152,14 @@ def calls_for(tools: tuple[Tool, ...]) -> list[tuple[str, JSONObject]]:
 async def connect(engine: Engine) -> None:
     """Trust the authorization server that the server names: the suite does not give its URL."""
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
     except NeedsLogin:
         view = engine.logins.view(SERVER)
         question = view.prompt if view is not None else None
         if question is None or question.kind is not LoginPromptKind.ISSUER:
             raise
         await engine.logins.allow_hosts(SERVER, True)
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
 
 
 async def run(url: str) -> int:
@@ -172,7 +172,7 @@ async def run(url: str) -> int:
     engine.logins.open_url = browse
     try:
         auth = await login_settings(engine.secrets)
-        engine.add(HttpEntry(name=SERVER, url=url, era=era, auth=auth))
+        engine.servers.add(HttpEntry(name=SERVER, url=url, era=era, auth=auth))
         await connect(engine)
         listing = await engine.list_tools(SERVER)
         outcomes = [

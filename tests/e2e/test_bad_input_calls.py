@@ -211,7 +211,7 @@ async def test_crashed_server_can_be_reconnected_and_keeps_its_history(connected
     await connected.call("dies")
     await connected.until(ServerStatus.FAILED)
     before = [row.raw for row in connected.rows()]
-    await connected.engine.connect("srv")
+    await connected.engine.servers.connector.connect("srv")
     assert await connected.text("echo", text="again") == "again"
     assert [row.raw for row in connected.rows()][: len(before)] == before
 
@@ -226,7 +226,7 @@ async def test_server_that_closes_stdout_but_keeps_running_ends_the_connection(
     assert outcome.next_step.startswith("Correct the cause, then connect again. ")
     assert outcome.next_step.endswith("Last lines of stderr:\nClosing stdout; the process keeps running.")
     await connected.until(ServerStatus.FAILED)
-    await connected.engine.disconnect("srv")  # waits for the process to be stopped
+    await connected.engine.servers.connector.disconnect("srv")  # waits for the process to be stopped
     assert connected.rows(RecordKind.PROCESS)[-1].raw.startswith(b"Process %d " % (pid or 0))
     await connected.still_works()
 

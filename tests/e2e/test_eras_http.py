@@ -40,8 +40,8 @@ class Net:
     async def connect(self, *, auto_restart: bool = False, type: Any = "auto") -> str:
         """Connect; return the protocol version and how it was negotiated."""
         entry = HttpEntry(name="srv", url=self.server.url(), auto_restart=auto_restart, type=type)
-        self.lab.engine.add(entry)
-        await self.lab.engine.connect("srv")
+        self.lab.engine.servers.add(entry)
+        await self.lab.engine.servers.connector.connect("srv")
         negotiated = self.lab.view().negotiated
         assert negotiated is not None
         return f"{negotiated.revision}: {negotiated.description}"
@@ -451,7 +451,7 @@ async def test_cancelling_a_call_closes_its_stream_and_sends_no_notification(
         await call
     (row,) = net.sent("tools/call")
     assert row.status is Status.CANCELLED
-    await net.lab.engine.disconnect("srv")
+    await net.lab.engine.servers.connector.disconnect("srv")
     assert [other.key for other in server.calls] == ["server/discover", "tools/call"]
 
 

@@ -89,8 +89,8 @@ def script(code: str, **more: object) -> StdioEntry:
 
 async def connect(lab: Lab, entry: StdioEntry) -> str:
     """Connect; return the protocol version and how it was negotiated."""
-    lab.engine.add(entry)
-    await lab.engine.connect("srv")
+    lab.engine.servers.add(entry)
+    await lab.engine.servers.connector.connect("srv")
     negotiated = lab.view().negotiated
     assert negotiated is not None
     return f"{negotiated.revision}: {negotiated.description}"
@@ -189,8 +189,8 @@ async def test_crashed_server_is_restarted_automatically(monkeypatch: pytest.Mon
     monkeypatch.setattr(server, "_FIRST_DELAY", 0.01)
     lab = Lab(timeouts(10, 10))
     try:
-        lab.engine.add(replace(fault_entry(), auto_restart=True))
-        await lab.engine.connect("srv")
+        lab.engine.servers.add(replace(fault_entry(), auto_restart=True))
+        await lab.engine.servers.connector.connect("srv")
         first = lab.view().pid
         outcome = await lab.call("dies", code=7)
         assert outcome.kind is OutcomeKind.FAILED

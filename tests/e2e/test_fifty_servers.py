@@ -21,7 +21,7 @@ from tests.helpers import httpfaults as faults
 from tests.helpers.certificates import Authority
 from tests.helpers.fakes import LoopTime
 from tests.helpers.httpfaults import FaultServer
-from tests.helpers.servers import Lab, fault_entry, gone, shell_entry, timeouts
+from tests.helpers.servers import Lab, fault_entry, gone, server_views, shell_entry, timeouts
 
 GOOD_PROCESSES, GOOD_URLS = 20, 8
 LIMIT = 60.0  # of one connecting; fifty processes start on two cores
@@ -115,10 +115,10 @@ async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: 
         assert len(entries) == 50
         assert len(broken) == 22
         for entry in entries:
-            lab.engine.save(replace(entry, auto_connect=True))
+            lab.engine.servers.save(replace(entry, auto_connect=True))
 
-        await lab.engine.connect("url 0")  # what is imported then is imported once a run
-        await lab.engine.disconnect("url 0")
+        await lab.engine.servers.connector.connect("url 0")  # what is imported then is imported once a run
+        await lab.engine.servers.connector.disconnect("url 0")
         done = asyncio.Event()
         gap = asyncio.get_running_loop().create_task(longest_gap(done))
         assert len(lab.engine.servers.connector.connect_at_start()) == 50
@@ -133,7 +133,7 @@ async def test_fifty_servers_connect_at_once_and_each_failure_is_explained(lab: 
         time.go_on()
         await until_all_are_over(lab)
 
-        views = {view.name: view for view in lab.engine.views()}
+        views = {view.name: view for view in server_views(lab.engine)}
         assert {
             entry.name for entry in good if views[entry.name].status is not ServerStatus.CONNECTED
         } == set()
@@ -158,21 +158,21 @@ def explains(view: ServerView, word: str) -> bool:
 
 async def until_all_are_over(lab: Lab, but: tuple[str, ...] = ()) -> None:
     """Wait until every server is connected or failed; an idle one has not started yet."""
-    while any(view.status not in _OVER for view in lab.engine.views() if view.name not in but):
+    while any(view.status not in _OVER for view in server_views(lab.engine) if view.name not in but):
         await lab.changed()
 
 
 async def test_one_of_many_servers_can_be_stopped_while_the_others_keep_running(lab: Lab) -> None:
     for number in range(5):
-        lab.engine.save(replace(fault_entry("silent", name=f"slow {number}"), auto_connect=True))
-    lab.engine.save(replace(fault_entry(name="good"), auto_connect=True))
+        lab.engine.servers.save(replace(fault_entry("silent", name=f"slow {number}"), auto_connect=True))
+    lab.engine.servers.save(replace(fault_entry(name="good"), auto_connect=True))
     lab.engine.servers.connector.connect_at_start()
     await lab.until(ServerStatus.CONNECTED, "good")
-    await lab.engine.disconnect("slow 3")
-    statuses = {view.name: view.status for view in lab.engine.views()}
+    await lab.engine.servers.connector.disconnect("slow 3")
+    statuses = {view.name: view.status for view in server_views(lab.engine)}
     assert statuses.pop("slow 3") is ServerStatus.IDLE
     assert statuses.pop("good") is ServerStatus.CONNECTED
     assert set(statuses.values()) == {ServerStatus.CONNECTING}
-    for view in lab.engine.views():
-        await lab.engine.disconnect(view.name)
-    assert {view.status for view in lab.engine.views()} == {ServerStatus.IDLE}
+    for view in server_views(lab.engine):
+        await lab.engine.servers.connector.disconnect(view.name)
+    assert {view.status for view in server_views(lab.engine)} == {ServerStatus.IDLE}

@@ -45,8 +45,8 @@ async def test_server_environment_has_its_configured_variables_and_none_of_our_s
     lab: Lab, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("OUR_SECRET_TOKEN", "hunter2")
-    lab.engine.add(fault_entry(env={"THEIR_TOKEN": "swordfish"}))
-    await lab.engine.connect("srv")
+    lab.engine.servers.add(fault_entry(env={"THEIR_TOKEN": "swordfish"}))
+    await lab.engine.servers.connector.connect("srv")
     environment = json.loads(await lab.text("environment"))
     assert environment["THEIR_TOKEN"] == "swordfish"
     assert environment["PATH"] == os.environ["PATH"]
@@ -58,28 +58,28 @@ async def test_server_environment_has_its_configured_variables_and_none_of_our_s
 
 
 async def test_a_server_runs_in_the_configured_folder(lab: Lab, tmp_path: Path) -> None:
-    lab.engine.add(fault_entry(cwd=str(tmp_path)))
-    await lab.engine.connect("srv")
+    lab.engine.servers.add(fault_entry(cwd=str(tmp_path)))
+    await lab.engine.servers.connector.connect("srv")
     assert json.loads(await lab.text("about"))["cwd"] == str(tmp_path)
 
 
 async def test_well_behaved_server_exits_when_its_stdin_closes(lab: Lab) -> None:
     await lab.connect()
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
 
 
 async def test_server_that_keeps_running_is_terminated(lab: Lab, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(process, "GRACE_AFTER_STDIN", 0.1)
     await lab.connect("stays")
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was terminated by signal SIGTERM.")
 
 
 @pytest.mark.usefixtures("short_grace")
 async def test_server_that_ignores_termination_is_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term")
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"was terminated by signal SIGKILL.")
 
 
@@ -90,7 +90,7 @@ async def test_stopping_one_server_does_not_hold_up_another(
     await lab.connect("stays")
     pid = lab.view().pid
     assert pid is not None
-    stopping = asyncio.get_running_loop().create_task(lab.engine.disconnect("srv"))
+    stopping = asyncio.get_running_loop().create_task(lab.engine.servers.connector.disconnect("srv"))
     await lab.still_works()
     assert not stopping.done()
     os.kill(pid, signal.SIGKILL)
@@ -101,7 +101,7 @@ async def test_stopping_one_server_does_not_hold_up_another(
 async def test_child_processes_of_a_server_end_with_it(lab: Lab, words: tuple[str, ...]) -> None:
     await lab.connect(*words)
     pids = await grandchildren(lab, 1)
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     await gone(*pids)
 
 
@@ -109,7 +109,7 @@ async def test_child_processes_of_a_server_end_with_it(lab: Lab, words: tuple[st
 async def test_child_processes_end_with_a_server_that_had_to_be_killed(lab: Lab) -> None:
     await lab.connect("stays", "ignores-term", "grandchild", "grandchild=own")
     pids = await grandchildren(lab, 2)
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     await gone(*pids)
 
 
@@ -135,7 +135,7 @@ async def test_killing_a_server_ends_a_child_process_that_left_its_session(lab: 
 
 async def test_slow_server_has_two_seconds_to_exit_after_its_stdin_closes(lab: Lab) -> None:
     await lab.connect("saves-first")
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     assert lab.rows(RecordKind.PROCESS)[-1].raw.endswith(b"exited with code 0.")
 
 
@@ -149,11 +149,11 @@ async def test_closing_the_engine_stops_everything_it_started(lab: Lab) -> None:
 
 
 async def test_cancelled_connect_leaves_no_process(lab: Lab) -> None:
-    lab.engine.add(fault_entry("grandchild", "silent"))
-    lab.engine.connect_soon("srv")
+    lab.engine.servers.add(fault_entry("grandchild", "silent"))
+    lab.engine.servers.connector.connect_soon("srv")
     while (pid := lab.view().pid) is None:
         await lab.changed()
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     await gone(pid)
 
 
@@ -172,6 +172,6 @@ async def test_all_of_stderr_is_recorded_before_the_exit(lab: Lab) -> None:
 async def test_output_during_shutdown_is_recorded(lab: Lab) -> None:
     await lab.connect()
     await lab.call("writes-after-stdin")
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     assert b"last words" in lab.rows(RecordKind.NOTIFICATION)[-1].raw
     assert lab.stderr() == [b"last line without its end"]

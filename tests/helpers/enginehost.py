@@ -17,8 +17,8 @@ from tests.helpers.servers import fault_entry
 async def main() -> None:
     engine = Engine()
     for number, words in enumerate(sys.argv[1:]):
-        engine.add(fault_entry(*words.split(","), name=f"srv {number}"))
-        await engine.connect(f"srv {number}")
+        engine.servers.add(fault_entry(*words.split(","), name=f"srv {number}"))
+        await engine.servers.connector.connect(f"srv {number}")
     print("connected", flush=True)
     await asyncio.Event().wait()
 

@@ -46,6 +46,10 @@ def timeouts(connect: float = 15, request: float = 120, total: float = 3600) -> 
     )
 
 
+def server_views(engine: Engine) -> tuple[ServerView, ...]:
+    return tuple(server.view for server in engine.servers.all())
+
+
 class Lab:
     """An engine under test."""
 
@@ -53,21 +57,21 @@ class Lab:
         self.engine = engine or Engine(settings=settings or timeouts(10, 10))
         self.views: list[ServerView] = []
         self._changed = asyncio.Event()
-        self.engine.server_changed.connect(self._on_changed)
+        self.engine.servers.changed.connect(self._on_changed)
 
     def _on_changed(self, view: ServerView) -> None:
         self.views.append(view)
         self._changed.set()
 
     async def connect(self, *words: str, name: str = "srv") -> None:
-        self.engine.add(fault_entry(*words, name=name))
-        await self.engine.connect(name)
+        self.engine.servers.add(fault_entry(*words, name=name))
+        await self.engine.servers.connector.connect(name)
 
     async def fails_to_connect(self, entry: StdioEntry) -> UserError:
         """Assert that connecting fails and that the server's view says the same."""
-        self.engine.add(entry)
+        self.engine.servers.add(entry)
         with pytest.raises(UserError) as caught:
-            await self.engine.connect(entry.name)
+            await self.engine.servers.connector.connect(entry.name)
         view = self.view(entry.name)
         assert view.status is ServerStatus.FAILED
         assert (view.reason, view.next_step) == (caught.value.summary, caught.value.next_step)
@@ -84,7 +88,7 @@ class Lab:
         return part.content.data.decode()
 
     def view(self, name: str = "srv") -> ServerView:
-        return next(view for view in self.engine.views() if view.name == name)
+        return next(view for view in server_views(self.engine) if view.name == name)
 
     async def until(self, status: ServerStatus, name: str = "srv") -> ServerView:
         while self.view(name).status is not status:
@@ -106,7 +110,7 @@ class Lab:
         """Assert that another server still works."""
         await self.connect(name="another")
         assert await self.text("echo", name="another", text="hello") == "hello"
-        await self.engine.disconnect("another")
+        await self.engine.servers.connector.disconnect("another")
 
 
 @pytest.fixture

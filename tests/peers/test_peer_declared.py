@@ -63,25 +63,25 @@ async def require_refusals(visit: Visit) -> None:
 
 
 async def test_server_sees_which_capabilities_are_switched_off(visit: Visit) -> None:
-    visit.engine.set_declared("sdk", NOTHING)
+    visit.engine.servers.set_declared("sdk", NOTHING)
     ours = visit.view.client_side
     assert ours is not None
     is_stateless = visit.negotiated.era is Era.STATELESS
     assert ours.differs is not is_stateless
     if not is_stateless:
         assert await visit.text("list_roots") == "The client has no roots."  # as was declared
-        await visit.engine.connect("sdk")
+        await visit.engine.servers.connector.connect("sdk")
     await require_refusals(visit)
-    visit.engine.set_declared("sdk", None)
+    visit.engine.servers.set_declared("sdk", None)
     if not is_stateless:
-        await visit.engine.connect("sdk")
+        await visit.engine.servers.connector.connect("sdk")
     assert await visit.text("list_roots") == "The client has no roots."
 
 
 async def test_server_gets_the_current_roots(visit: Visit, tmp_path: Path) -> None:
     for folder in ("one", "two"):
         path = tmp_path / folder
-        await visit.engine.set_roots("sdk", (str(path),))
+        await visit.engine.servers.set_roots("sdk", (str(path),))
         assert await visit.text("list_roots") == f"{path.as_uri()}  {folder}"
     assert visit.reported("notifications/roots/list_changed") is (visit.negotiated.era is Era.SESSION)
 

@@ -285,8 +285,8 @@ async def test_session_and_stateless_servers_ask_at_the_same_time(http_url: str)
     engine = Engine(inbox=Inbox())
     people = []
     for number, era in enumerate(ERAS):
-        engine.add(HttpEntry(name=f"srv {number}", url=http_url, era=era))
-        await engine.connect(f"srv {number}")
+        engine.servers.add(HttpEntry(name=f"srv {number}", url=http_url, era=era))
+        await engine.servers.connector.connect(f"srv {number}")
         people.append(Person(Visit(engine, f"srv {number}")))
     calls = [person.call("elicit_form") for person in people]
     inbox_requests = {

@@ -65,7 +65,7 @@ async def engine_for(url: str, person: Person, clock: Clock | None = None) -> As
     try:
         engine.logins.open_url = person.open
         engine.logins.opens_browser = frozenset({LoginReason.CONNECT})  # as the window has it
-        engine.add(HttpEntry(name=NAME, url=url))
+        engine.servers.add(HttpEntry(name=NAME, url=url))
         yield engine
     finally:
         await engine.close()
@@ -75,7 +75,7 @@ async def engine_for(url: str, person: Person, clock: Clock | None = None) -> As
 async def peer(url: str, person: Person) -> AsyncIterator[Visit]:
     """A server that was connected by logging in."""
     async with engine_for(url, person) as engine:
-        await engine.connect(NAME)
+        await engine.servers.connector.connect(NAME)
         yield Visit(engine, NAME)
 
 
@@ -144,7 +144,7 @@ async def test_token_is_refreshed_before_it_expires(sdk: str, person: Person) ->
     clock = Ahead()
     with listening([sdk, SERVER], r"listening on (\S+)", {"EXPIRES_IN": "600"}) as url:
         async with engine_for(url, person, clock) as engine:
-            await engine.connect(NAME)
+            await engine.servers.connector.connect(NAME)
             peer = Visit(engine, NAME)
             first = await access_token(peer)
             assert (await peer.text("whoami")).startswith("MCP Lens user")
@@ -170,8 +170,8 @@ async def test_logging_out_revokes_the_token_on_the_server(peer: Visit, url: str
 
 async def test_login_works_again_after_logging_out(peer: Visit, person: Person) -> None:
     await peer.engine.logins.log_out(NAME)
-    await peer.engine.disconnect(NAME)
-    await peer.engine.connect(NAME)
+    await peer.engine.servers.connector.disconnect(NAME)
+    await peer.engine.servers.connector.connect(NAME)
     assert (await peer.text("whoami")).startswith("MCP Lens user")
     assert len(person.opened) == 2
 
@@ -180,7 +180,7 @@ async def test_denied_consent_is_reported(url: str, person: Person) -> None:
     person.response = "deny"
     async with engine_for(url, person) as engine:
         with pytest.raises(NeedsLogin, match="access_denied") as refused:
-            await engine.connect(NAME)
+            await engine.servers.connector.connect(NAME)
         assert refused.value.next_step
         view = engine.logins.view(NAME)
         assert view is not None
@@ -208,5 +208,5 @@ async def test_login_works_with_a_server_without_resource_metadata(sdk: str, per
     command = [sdk, SERVER, "--no-resource-metadata"]
     with listening(command, r"listening on (\S+)") as url:
         async with engine_for(url, person) as engine:
-            await engine.connect(NAME)
+            await engine.servers.connector.connect(NAME)
             assert (await Visit(engine, NAME).text("whoami")).startswith("MCP Lens user")

@@ -140,11 +140,11 @@ async def test_a_task_that_outlives_the_process_is_found_again(design: str, tmp_
     async with tasks_of(entry(design, tmp_path / "tasks.json")) as visit:
         calling = visit.start("count", polls=100)
         view = await visit.until(lambda view: view.task.message == "Step 2")
-        await visit.visit.engine.disconnect("tasks")
+        await visit.visit.engine.servers.connector.disconnect("tasks")
         assert (await calling).is_lost
         waiting = await visit.until(lambda view: view.tracking is TrackingState.WAITING)
         assert waiting.id == view.id
-        await visit.visit.engine.connect("tasks")
+        await visit.visit.engine.servers.connector.connect("tasks")
         await visit.until(
             lambda view: view.tracking is TrackingState.FOLLOWED and view.task.message == "Step 5"
         )
@@ -155,7 +155,7 @@ async def test_a_task_that_ended_with_the_process_is_unknown(design: str) -> Non
     async with tasks_of(entry(design)) as visit:
         visit.start("stay")
         await visit.until(lambda view: view.task.message == "Step 1")
-        await visit.visit.engine.connect("tasks")
+        await visit.visit.engine.servers.connector.connect("tasks")
         view = await visit.until(lambda view: view.tracking is TrackingState.UNKNOWN)
         assert view.note == "The server no longer knows the task: Unknown task"
 

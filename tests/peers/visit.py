@@ -21,7 +21,7 @@ from inspector.session.client import Client
 from inspector.session.pending_requests import OnProgress
 from inspector.session.state import RequestHandler
 from inspector.traffic.records import Direction, Record, RecordKind
-from tests.helpers.servers import gone
+from tests.helpers.servers import gone, server_views
 
 
 class Visit:
@@ -34,7 +34,7 @@ class Visit:
 
     @property
     def view(self) -> ServerView:
-        (view,) = self.engine.views()
+        (view,) = server_views(self.engine)
         return view
 
     @property
@@ -45,7 +45,7 @@ class Visit:
     @property
     def client(self) -> Client:
         """The session's client, for requests that the engine has no method for."""
-        return self.engine.client(self.name)
+        return self.engine.servers.get(self.name).client
 
     async def call(
         self, tool: str, on_progress: OnProgress | None = None, /, **arguments: JSON
@@ -163,8 +163,8 @@ async def visiting(
     """Connect, and afterwards assert that no started process is left."""
     engine = Engine(handlers=handlers, inbox=inbox)
     try:
-        engine.add(entry)
-        await engine.connect(entry.name)
+        engine.servers.add(entry)
+        await engine.servers.connector.connect(entry.name)
         visit = Visit(engine, entry.name)
         started = _tree(visit.view.pid)
         yield visit

@@ -93,7 +93,7 @@ def run(options: argparse.Namespace) -> int:
 
 def _host_name(engine: Engine, server: str, options: argparse.Namespace) -> str:
     """Return the server's name in qualified names: a URL or a command has the name it reports."""
-    negotiated = engine.view(server).negotiated
+    negotiated = engine.servers.get(server).view.negotiated
     return server if options.server or negotiated is None else negotiated.server.name or server
 
 

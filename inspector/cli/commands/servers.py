@@ -161,12 +161,16 @@ async def _counted(engine: Engine, entry: Entry, failure: LensError | None) -> _
             "resources": engine.list_resources,
             "prompts": engine.list_prompts,
         }.items():
-            if engine.view(entry.name).offers(kind):
+            if engine.servers.get(entry.name).view.offers(kind):
                 await list_items(entry.name)
     except LensError as exc:
-        status = engine.view(entry.name).status if engine.servers.has(entry.name) else ServerStatus.FAILED
+        status = (
+            engine.servers.get(entry.name).view.status
+            if engine.servers.has(entry.name)
+            else ServerStatus.FAILED
+        )
         return _OwnServer(entry, status=status.value, error=output.error_text(exc))
-    view = engine.view(entry.name)
+    view = engine.servers.get(entry.name).view
     return _OwnServer(entry, view.counts, status=view.status.value)
 
 

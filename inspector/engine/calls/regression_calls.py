@@ -113,7 +113,7 @@ class RegressionCalls:
         engine.filewatch.restarted.connect(self.begin)
         engine.filewatch.not_restarted.connect(self._on_not_restarted)
         engine.filewatch.changed.connect(self._on_files_changed)
-        engine.server_removed.connect(self._forget)
+        engine.servers.removed.connect(self._forget)
 
     async def view(self, server: str) -> RegressionView:
         """Return the view with the regression calls as currently saved."""
@@ -148,7 +148,7 @@ class RegressionCalls:
             raise ConfigError(
                 "This server has no regression calls.", "Save a call and mark it as a regression call."
             )
-        if self._engine.view(server).status is not ServerStatus.CONNECTED:
+        if self._engine.servers.get(server).view.status is not ServerStatus.CONNECTED:
             raise ConfigError("The server is not connected.", "Connect first.")
         await self._engine.calls.allow(*calls)
         self.begin(server)

@@ -207,14 +207,14 @@ class ToolCaller:
             if name == server and not lost.done():
                 lost.set_result("The server was removed.")
 
-        self._engine.server_changed.connect(on_changed)
-        self._engine.server_removed.connect(on_removed)
+        self._engine.servers.changed.connect(on_changed)
+        self._engine.servers.removed.connect(on_removed)
         try:
-            on_changed(self._engine.view(server))
+            on_changed(self._engine.servers.get(server).view)
             yield lost
         finally:
-            self._engine.server_changed.disconnect(on_changed)
-            self._engine.server_removed.disconnect(on_removed)
+            self._engine.servers.changed.disconnect(on_changed)
+            self._engine.servers.removed.disconnect(on_removed)
 
     async def check_output(self, response: bytes, output_schema: JSON) -> OutputCheck:
         """Check the result against the tool's outputSchema, in another process with a time limit."""

@@ -44,7 +44,7 @@ class Doctor:
         self._tasks = TaskScope()
         self._running: dict[str, asyncio.Task[None]] = {}
         self._views: dict[str, CheckReport] = {}
-        engine.server_removed.connect(self._forget)
+        engine.servers.removed.connect(self._forget)
 
     def view(self, server: str) -> CheckReport | None:
         """Return the report of a server's latest check, finished or not."""

@@ -101,8 +101,8 @@ class Drift:
         ] = {}  # by server, the digest of lists whose changes were acknowledged
         self._tasks = TaskScope()
         if folder is not None:
-            engine.server_changed.connect(self._on_server_changed)
-            engine.server_removed.connect(self._on_server_removed)
+            engine.servers.changed.connect(self._on_server_changed)
+            engine.servers.removed.connect(self._on_server_removed)
             engine.list_changed.connect(self._on_list_changed)
             engine.servers.renamed.connect(self._on_renamed)
 
@@ -177,7 +177,7 @@ class Drift:
             self._connected.add(view.name)
             if self._engine.settings.get("lists.remember") and self._folder is not None:
                 location = BaselineLocation(
-                    self._folder, view.name, identity_of(self._engine.entry(view.name))
+                    self._folder, view.name, identity_of(self._engine.servers.entry(view.name))
                 )
                 self._begin(view.name, _ServerLists(location, _initial_lists(view.negotiated)))
 

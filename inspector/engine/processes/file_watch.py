@@ -99,8 +99,8 @@ class FileWatch:
         self._views: dict[str, FileWatchView] = {}
         self._watching: dict[str, asyncio.Task[None]] = {}
         self._tasks = TaskScope()
-        engine.server_changed.connect(self._on_server_changed)
-        engine.server_removed.connect(self._forget)
+        engine.servers.changed.connect(self._on_server_changed)
+        engine.servers.removed.connect(self._forget)
 
     async def view(self, server: str) -> FileWatchView:
         """Return the state of a server's file watch. Raises ConfigError."""
@@ -108,7 +108,7 @@ class FileWatch:
 
     async def set_globs(self, server: str, globs: tuple[str, ...]) -> None:
         """Set and save the globs to watch. Raises ConfigError."""
-        self._engine.set_watch(server, check_globs(globs))
+        self._engine.servers.set_watch(server, check_globs(globs))
 
     async def close(self) -> None:
         await self._tasks.close()
@@ -212,15 +212,15 @@ class FileWatch:
             failure="",
         )
         cause = self._views[server].cause()
-        self._engine.note(server, f"{cause}: restarting.")
+        self._engine.servers.get(server).session.note(f"{cause}: restarting.")
         began, failure = clock.monotonic_ns(), ""
         took: int | None = None
         try:
-            await self._engine.connect(server)
+            await self._engine.servers.connector.connect(server)
             took = clock.monotonic_ns() - began
         except UserError as exc:
             failure = exc.summary
-        status = self._engine.view(server).status
+        status = self._engine.servers.get(server).view.status
         is_wanted = status in _WATCHED_STATUSES
         if status is not ServerStatus.FAILED:
             failure = ""  # connected or disconnected by the user meanwhile
@@ -233,12 +233,12 @@ class FileWatch:
 
     def _globs(self, server: str) -> tuple[str, ...]:
         """Return the globs of stdio servers; other servers have no files here."""
-        entry = self._engine.entry(server)
+        entry = self._engine.servers.entry(server)
         return entry.watch if isinstance(entry, StdioEntry) else ()
 
     def _folder(self, server: str) -> Path:
         """Return the process's working directory, or the one it would get."""
-        entry = self._engine.entry(server)
+        entry = self._engine.servers.entry(server)
         configured = entry.cwd if isinstance(entry, StdioEntry) and "${" not in entry.cwd else ""
         return Path(self._engine.processes.folder(server) or configured or os.getcwd()).absolute()
 

@@ -54,8 +54,8 @@ class TaskStore:
         self._scope = TaskScope()
         self._connected: set[str] = set()
         self._to_update: set[str] = set()
-        engine.server_changed.connect(self._on_server_changed)
-        engine.server_removed.connect(self._on_server_removed)
+        engine.servers.changed.connect(self._on_server_changed)
+        engine.servers.removed.connect(self._on_server_removed)
 
     def views(self, server: str) -> tuple[TaskView, ...]:
         return tuple(follower.view for follower in self._tasks.get(server, {}).values())
@@ -99,7 +99,7 @@ class TaskStore:
 
     async def refresh(self, server: str) -> int:
         """Fetch the server's task list; return how many tasks were new. Raises LensError."""
-        listing = await self._engine.client(server).tasks.list()
+        listing = await self._engine.servers.get(server).client.tasks.list()
         known = self._tasks.setdefault(server, {})
         new = left_out = 0
         for number, task in enumerate(listing.items, 1):
@@ -122,7 +122,7 @@ class TaskStore:
         return new
 
     def _report_left_out(self, server: str, listed: int, left_out: int) -> None:
-        self._engine.problem_found.emit(
+        self._engine.servers.problem_found.emit(
             f"“{one_line(shorten(server, 60))}” lists {listed:,} tasks; {left_out:,} of them are not shown. "
             "Remove ended tasks, or add one by its id."
         )
@@ -133,7 +133,7 @@ class TaskStore:
         if known is not None:
             await self.poll(server, id)
             return known.view
-        task = await self._engine.client(server).tasks.get(id)
+        task = await self._engine.servers.get(server).client.tasks.get(id)
         if task.id != id:
             raise ConfigError(
                 f"The server returned a different task, “{shorten(one_line(task.id), 60)}”.",
@@ -158,7 +158,7 @@ class TaskStore:
     async def cancel(self, server: str, id: str) -> None:
         """Ask the server to cancel it. Raises LensError."""
         follower = self._get(server, id)
-        task = await self._engine.client(server).tasks.cancel(id)
+        task = await self._engine.servers.get(server).client.tasks.cancel(id)
         follower.cancelling()
         if task is not None:
             follower.receive(task)
@@ -225,7 +225,7 @@ class TaskStore:
 
     def _add(self, server: str, task: Task, start: TaskStart) -> TaskFollower:
         engine = self._engine
-        calls = engine.client(server).tasks
+        calls = engine.servers.get(server).client.tasks
         follower = TaskFollower(server, task, start, calls, engine.clock, self._scope, self._on_changed)
         known = self._tasks.setdefault(server, {})
         while len(known) >= _MAX_TASKS and (old := next((x for x in known.values() if x.is_over), None)):
@@ -279,4 +279,4 @@ class TaskStore:
                 if follower.tracking is TrackingState.FOLLOWED and not follower.is_over
             )
             with contextlib.suppress(LensError):
-                self._engine.client(server).subscribe_to_tasks(ids)
+                self._engine.servers.get(server).client.subscribe_to_tasks(ids)

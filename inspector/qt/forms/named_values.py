@@ -330,7 +330,7 @@ class ValueCompleter(QObject):
         others = {other: value for other, value in self._form.strings().items() if other != name}
         try:
             completion = await self._bridge.ask(
-                lambda engine: engine.client(self._server).complete(self._ref, name, text, others)
+                lambda engine: engine.servers.get(self._server).client.complete(self._ref, name, text, others)
             )
         except LensError as exc:
             self._form.set_note(name, f"No completions: {exc}")

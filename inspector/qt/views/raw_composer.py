@@ -130,7 +130,10 @@ class RawComposer(QWidget):
     async def _send(self, view: ServerView, raw: bytes, split: bool) -> None:
         try:
             if self.ids.index() == _NEW_ID and has_id(raw):
-                raw = with_new_id(raw, await self._bridge.ask(lambda engine: engine.next_id(view.name)))
+                raw = with_new_id(
+                    raw,
+                    await self._bridge.ask(lambda engine: engine.servers.get(view.name).session.next_id()),
+                )
             resent_of = self.resent_of()
             outcome = await self._bridge.ask(
                 lambda engine: engine.send_raw(view.name, raw, resent_of=resent_of, split=split)

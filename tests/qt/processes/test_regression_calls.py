@@ -206,7 +206,7 @@ def test_patterns_are_typed_applied_and_removed(lens: Lens, stage: ProcessStage)
     assert files.apply.isEnabled()
     QTest.keyClick(files.line, Qt.Key.Key_Return)
     stage.until_files_are_watched()
-    entry = lens.app.thread.engine.entry(SERVER)
+    entry = lens.app.thread.engine.servers.entry(SERVER)
     assert entry.watch == ("*.py", "my files/*.txt")
     assert files.line.text() == "*.py 'my files/*.txt'"
     files.line.clear()
@@ -224,7 +224,7 @@ def test_invalid_pattern_is_rejected_with_the_reason(
     panel.files.line.setText(typed)
     panel.files.apply.trigger()
     lens.until(lambda: text in panel.files.alert.text("globs"))
-    assert lens.app.thread.engine.entry(SERVER).watch == ()
+    assert lens.app.thread.engine.servers.entry(SERVER).watch == ()
 
 
 def test_unsaved_input_survives_updates(theme: Theme) -> None:

@@ -125,9 +125,9 @@ def test_signals_emitted_by_the_work_arrive_before_its_result(lens: Lens, fails:
     rows = len(lens.app.bridge.log)
 
     async def work(engine: Engine) -> None:
-        engine.problem_found.emit("first")
+        engine.servers.problem_found.emit("first")
         await asyncio.sleep(0)
-        engine.problem_found.emit("second")
+        engine.servers.problem_found.emit("second")
         Recorder(engine.log, "one", SystemClock()).note(RecordKind.STATE, "a row")
         if fails:
             raise UserError("It failed.", "Try again.")
@@ -212,7 +212,7 @@ def test_ask_runs_after_the_bridge_was_closed_without_waiting_for_events(lens: L
     lens.run(bridge.close())
 
     def work(engine: Engine) -> int:
-        engine.problem_found.emit("late")
+        engine.servers.problem_found.emit("late")
         return 7
 
     assert lens.ask(work) == 7
@@ -227,7 +227,7 @@ def test_closing_the_bridge_ends_the_wait_of_an_ask_for_events(
     bridge._timer.timeout.disconnect()
 
     def work(engine: Engine) -> int:
-        engine.problem_found.emit("never delivered")
+        engine.servers.problem_found.emit("never delivered")
         return 7
 
     task = asyncio.get_running_loop().create_task(bridge.ask(work))

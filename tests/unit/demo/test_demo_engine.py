@@ -64,7 +64,7 @@ class Guest:
 
     @property
     def is_stateless(self) -> bool:
-        negotiated = self.engine.view("demo").negotiated
+        negotiated = self.engine.servers.get("demo").view.negotiated
         assert negotiated is not None
         return negotiated.era is Era.STATELESS
 
@@ -87,7 +87,7 @@ class Guest:
 async def guest(request: pytest.FixtureRequest) -> AsyncIterator[Guest]:
     program, *args = command("everything")
     engine = Engine(handlers={"elicitation/create": elicit, "sampling/createMessage": sample})
-    engine.add(
+    engine.servers.add(
         StdioEntry(
             name="demo",
             command=program,
@@ -96,7 +96,7 @@ async def guest(request: pytest.FixtureRequest) -> AsyncIterator[Guest]:
             capabilities=CAPABILITIES,
         )
     )
-    await engine.connect("demo")
+    await engine.servers.connector.connect("demo")
     yield Guest(engine)
     await engine.close()
 
@@ -213,7 +213,7 @@ async def test_valid_server_has_no_finding(guest: Guest) -> None:
     await engine.list_resource_templates("demo")
     for prompt in (await engine.list_prompts("demo")).items:
         arguments = {argument.name: "x" for argument in prompt.arguments}
-        await engine.client("demo").request_prompt(prompt.name, arguments)
+        await engine.servers.get("demo").client.request_prompt(prompt.name, arguments)
     for tool_name in ("ask_twice", "book_trip", "sampling_tools"):
         await guest.call(tool_name)
     rows = range(len(engine.log))

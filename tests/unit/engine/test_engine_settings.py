@@ -120,15 +120,15 @@ async def test_errors_in_the_file_are_reported_at_startup(run: Run) -> None:
 
 
 async def test_new_timeout_applies_to_the_next_connection(run: Run) -> None:
-    run.engine.add(fault_entry("silent"))
+    run.engine.servers.add(fault_entry("silent"))
     await run.settings.set("connections.connectTimeout", 0.3)
     with pytest.raises(UserError, match=r"Timed out after [01]\.\d s"):  # with its start
-        await run.engine.connect("srv")
+        await run.engine.servers.connector.connect("srv")
 
 
 async def test_lists_stop_at_the_new_pagination_limit(run: Run) -> None:
-    run.engine.add(scripted("srv", page=1))
-    await run.engine.connect("srv")
+    run.engine.servers.add(scripted("srv", page=1))
+    await run.engine.servers.connector.connect("srv")
     await run.settings.set("connections.mostPages", 2)
     listing = await run.engine.list_tools("srv")
     assert (listing.pages, listing.incomplete) == (2, "tools/list has more than 2 pages.")

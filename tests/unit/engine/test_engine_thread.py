@@ -58,8 +58,8 @@ def test_cancelling_the_future_cancels_the_work() -> None:
 def test_stopping_stops_servers_and_resolves_waiting_callers(tmp_path: Path) -> None:
     thread = EngineThread(Engine())
     thread.start()
-    thread.engine.add(fault_entry("never"))
-    thread.submit(thread.engine.connect("srv")).result(10)
+    thread.engine.servers.add(fault_entry("never"))
+    thread.submit(thread.engine.servers.connector.connect("srv")).result(10)
     waiting = thread.submit(thread.engine.tool_caller.call("srv", ToolCall("never")))
     marker = threading.Event()
     thread.engine.log.grew.connect(lambda length: marker.set())

@@ -94,8 +94,8 @@ class App:
             secrets=self.secrets,
             reply_rules=ReplyRules(root / "config" / "answers.json", self.secrets.get),
         )
-        self.engine.problem_found.connect(self.reported.append)
-        self.engine.server_changed.connect(lambda view: self.reported.append(f"{view.name} {view.address}"))
+        self.engine.servers.problem_found.connect(self.reported.append)
+        self.engine.servers.changed.connect(lambda view: self.reported.append(f"{view.name} {view.address}"))
 
     async def call_over_http(self, entry: HttpEntry, echo: str, *, keep: bool = False) -> None:
         """Connect to a server that echoes a secret in its responses; `keep` saves it in the server list."""
@@ -103,13 +103,13 @@ class App:
             entry = replace(entry, url=f"{server.url()}{entry.url}", era="2025-11-25")
             _declare_tools(server)
             server.order("tools/call", replies_with(lambda call: call.response(f"you are {echo}")))
-            self.engine.save(entry) if keep else self.engine.add(entry)
-            await self.engine.connect(entry.name)
+            self.engine.servers.save(entry) if keep else self.engine.servers.add(entry)
+            await self.engine.servers.connector.connect(entry.name)
             outcome = await self.engine.tool_caller.call(
                 entry.name, ToolCall("echo", {"api_key": echo}), keep=True
             )
             assert outcome.kind is OutcomeKind.RESULT, outcome
-            await self.engine.disconnect(entry.name)
+            await self.engine.servers.connector.disconnect(entry.name)
 
 
 def _declare_tools(server: FaultServer) -> None:
@@ -153,12 +153,12 @@ async def bearer_header_that_was_moved(app: App, secret: str) -> None:
     """It was in the server list until the user moved it to the store."""
     async with FaultServer() as server:
         headers = {"Authorization": f"Bearer {secret}"}
-        app.engine.save(HttpEntry(name="moved", url=server.url(), headers=headers, era="2025-11-25"))
+        app.engine.servers.save(HttpEntry(name="moved", url=server.url(), headers=headers, era="2025-11-25"))
         _declare_tools(server)
-        await app.engine.set_secrets("moved", ["Authorization"], {})
-        await app.engine.connect("moved")
+        await app.engine.servers.set_secrets("moved", ["Authorization"], {})
+        await app.engine.servers.connector.connect("moved")
         assert server.called("initialize")[0].headers["authorization"] == f"Bearer {secret}"
-        await app.engine.disconnect("moved")
+        await app.engine.servers.connector.disconnect("moved")
 
 
 async def variable_of_a_kept_program(app: App, secret: str) -> None:
@@ -167,11 +167,11 @@ async def variable_of_a_kept_program(app: App, secret: str) -> None:
     name = make_name("env", "starts", "WHOAMI")
     await app.secrets.put(name, secret)
     env = {"WHOAMI": SecretRef(name)}
-    app.engine.save(
+    app.engine.servers.save(
         StdioEntry(name="starts", command=sys.executable, args=("-I", "-S", "-c", words), env=env)
     )
     with pytest.raises(UserError):
-        await app.engine.connect("starts")
+        await app.engine.servers.connector.connect("starts")
     assert any(secret.encode() in row.raw for row in app.engine.log.find("starts", RecordKind.STDERR))
     assert _kept(app, "starts")["env"] == {"WHOAMI": {"ref": name}}
 
@@ -209,9 +209,9 @@ async def variable_of_a_program(app: App, secret: str) -> None:
     entry = StdioEntry(
         name="program", command=sys.executable, args=("-I", "-S", "-c", words), env={"API_TOKEN": secret}
     )
-    app.engine.add(entry)
+    app.engine.servers.add(entry)
     with pytest.raises(UserError):
-        await app.engine.connect("program")
+        await app.engine.servers.connector.connect("program")
     assert any(secret.encode() in row.raw for row in app.engine.log.find("program", RecordKind.STDERR))
 
 
@@ -232,19 +232,19 @@ async def _print_inherited(app: App, variable: str, value: str, *, whole: bool) 
     args = ("-I", "-S", "-c", words)
     with pytest.MonkeyPatch.context() as patch:
         patch.setenv(variable, value)
-        app.engine.add(
+        app.engine.servers.add(
             StdioEntry(name=variable, command=sys.executable, args=args, inherit_environment=whole)
         )
         with pytest.raises(UserError):
-            await app.engine.connect(variable)
+            await app.engine.servers.connector.connect(variable)
     assert any(value.encode() in row.raw for row in app.engine.log.find(variable, RecordKind.STDERR))
 
 
 async def argument_of_a_program(app: App, secret: str) -> None:
     args = ("-I", "-S", "-c", "import sys; sys.stderr.write(repr(sys.argv))", "--token", secret)
-    app.engine.add(StdioEntry(name="arguments", command=sys.executable, args=args))
+    app.engine.servers.add(StdioEntry(name="arguments", command=sys.executable, args=args))
     with pytest.raises(UserError):
-        await app.engine.connect("arguments")
+        await app.engine.servers.connector.connect("arguments")
 
 
 async def header_among_arguments(app: App, secret: str) -> None:
@@ -255,9 +255,9 @@ async def header_among_arguments(app: App, secret: str) -> None:
         f"Authorization: Bearer {secret}",
         f"--dsn=postgres://ann:{quote(secret, safe='')}@db/x",
     )
-    app.engine.add(StdioEntry(name="bridge", command=sys.executable, args=(*args, *words)))
+    app.engine.servers.add(StdioEntry(name="bridge", command=sys.executable, args=(*args, *words)))
     with pytest.raises(UserError):
-        await app.engine.connect("bridge")
+        await app.engine.servers.connector.connect("bridge")
 
 
 async def argument_of_a_call(app: App, secret: str) -> None:
@@ -267,13 +267,13 @@ async def argument_of_a_call(app: App, secret: str) -> None:
     assert variables.values["api_token"] == secret
     async with FaultServer() as server:
         _declare_tools(server)
-        app.engine.add(HttpEntry(name="called", url=server.url(), era="2025-11-25"))
-        await app.engine.connect("called")
+        app.engine.servers.add(HttpEntry(name="called", url=server.url(), era="2025-11-25"))
+        await app.engine.servers.connector.connect("called")
         call = ToolCall("echo", {"text": "as ${api_token}", "api_key": secret}, variables=variables)
         outcome = await app.engine.tool_caller.call("called", call, keep=True)
         assert outcome.kind is OutcomeKind.RESULT, outcome
         assert secret in server.called("tools/call")[0].body.decode().replace("\\/", "/")
-        await app.engine.disconnect("called")
+        await app.engine.servers.connector.disconnect("called")
 
 
 async def key_of_an_endpoint(app: App, secret: str) -> None:
@@ -490,7 +490,7 @@ async def header_that_goes_with_a_login(app: App, secret: str) -> None:
     await app.secrets.put(make_name("header", "gated", "X-Whoami"), secret)
     async with World() as world:
         headers = {"X-Whoami": SecretRef(make_name("header", "gated", "X-Whoami"))}
-        app.engine.add(HttpEntry(name="gated", url=world.url, headers=headers))
+        app.engine.servers.add(HttpEntry(name="gated", url=world.url, headers=headers))
         app.engine.logins.open_url = browse
         await app.engine.logins.start("gated")
         view = await app.engine.logins.run("gated")
@@ -498,7 +498,9 @@ async def header_that_goes_with_a_login(app: App, secret: str) -> None:
         _hand_on(app, view)
         assert world.requested("/token")[0].headers["x-whoami"] == secret
         proxy = f"http://ann:{quote(secret, safe='')}@127.0.0.1:1"
-        app.engine.add(HttpEntry(name="far", url="http://mcp.example/", network=NetworkSettings(proxy=proxy)))
+        app.engine.servers.add(
+            HttpEntry(name="far", url="http://mcp.example/", network=NetworkSettings(proxy=proxy))
+        )
         await app.engine.logins.start("far")
         view = await app.engine.logins.run("far")
         assert view.failure

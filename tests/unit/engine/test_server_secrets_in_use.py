@@ -55,10 +55,10 @@ def written(tmp_path: Path) -> dict[str, object]:
 async def test_without_the_secret_nothing_is_sent_and_the_server_says_why(
     engine: Engine, server: FaultServer
 ) -> None:
-    engine.add(entry(server, X_Key=SecretRef(NAME)))
+    engine.servers.add(entry(server, X_Key=SecretRef(NAME)))
     with pytest.raises(ConfigError, match="header › a › X-Key"):
-        await engine.connect("a")
-    view = engine.view("a")
+        await engine.servers.connector.connect("a")
+    view = engine.servers.get("a").view
     assert view.status is ServerStatus.FAILED
     assert "is not available" in view.reason
     assert "Server secrets" in view.next_step
@@ -66,11 +66,11 @@ async def test_without_the_secret_nothing_is_sent_and_the_server_says_why(
 
 
 async def test_current_secret_is_sent_with_each_connection(engine: Engine, server: FaultServer) -> None:
-    engine.add(entry(server, X_Key=SecretRef(NAME), X_Plain="p"))
+    engine.servers.add(entry(server, X_Key=SecretRef(NAME), X_Plain="p"))
     for value in ("hush-1", "hush-2"):
         await engine.secrets.put(NAME, value)
-        await engine.connect("a")
-        assert engine.view("a").status is ServerStatus.CONNECTED
+        await engine.servers.connector.connect("a")
+        assert engine.servers.get("a").view.status is ServerStatus.CONNECTED
         sent = server.called("initialize")[-1].headers
         assert (sent["x-key"], sent["x-plain"]) == (value, "p")
     assert engine.log.credentials.is_secret_header("X-Key")
@@ -80,13 +80,13 @@ async def test_current_secret_is_sent_with_each_connection(engine: Engine, serve
 async def test_reconnecting_without_the_secret_ends_the_previous_connection(
     engine: Engine, server: FaultServer
 ) -> None:
-    engine.add(entry(server, X_Key=SecretRef(NAME)))
+    engine.servers.add(entry(server, X_Key=SecretRef(NAME)))
     await engine.secrets.put(NAME, "hush")
-    await engine.connect("a")
+    await engine.servers.connector.connect("a")
     await engine.secrets.delete(NAME)
     with pytest.raises(ConfigError):
-        await engine.connect("a")
-    assert engine.view("a").status is ServerStatus.FAILED
+        await engine.servers.connector.connect("a")
+    assert engine.servers.get("a").view.status is ServerStatus.FAILED
     assert len(server.called("initialize")) == 1
 
 
@@ -101,51 +101,51 @@ async def test_wait_for_the_secret_store_can_be_cancelled(
         return None
 
     monkeypatch.setattr(engine.secrets, "get", wait_for_the_person)
-    engine.add(entry(server, X_Key=SecretRef(NAME)))
-    connecting = asyncio.ensure_future(engine.connect("a"))
+    engine.servers.add(entry(server, X_Key=SecretRef(NAME)))
+    connecting = asyncio.ensure_future(engine.servers.connector.connect("a"))
     await requested.wait()
-    view = engine.view("a")
+    view = engine.servers.get("a").view
     assert (view.status, view.waits_for) == (ServerStatus.CONNECTING, "the secret store")
-    await engine.disconnect("a")
+    await engine.servers.connector.disconnect("a")
     with pytest.raises(RequestCancelled):
         await connecting
-    assert engine.view("a").status is ServerStatus.IDLE
+    assert engine.servers.get("a").view.status is ServerStatus.IDLE
     assert server.calls == []
 
 
 async def test_a_server_is_saved_with_its_secrets_or_not_at_all(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
-    await engine.save_with_secrets(entry(server, X_Key=SecretRef(NAME)), {NAME: "hush"})
+    await engine.servers.save_with_secrets(entry(server, X_Key=SecretRef(NAME)), {NAME: "hush"})
     assert written(tmp_path)["headers"] == {"X-Key": {"ref": NAME}}
     with pytest.raises(ConfigError, match="already"):
-        await engine.save_with_secrets(entry(server, X_Key=SecretRef(NAME)), {NAME: "other"})
+        await engine.servers.save_with_secrets(entry(server, X_Key=SecretRef(NAME)), {NAME: "other"})
     assert await engine.secrets.get(NAME) == "hush", (
         "the secret of the other server of this name is as it was"
     )
-    engine.view("a")
+    assert engine.servers.has("a")
 
 
 async def test_server_that_cannot_be_saved_leaves_no_secret(engine: Engine, tmp_path: Path) -> None:
     (tmp_path / "servers.json").write_text("no JSON")
     with pytest.raises(ConfigError):
-        await engine.save_with_secrets(HttpEntry(name="a", url="http://h/"), {NAME: "hush"})
+        await engine.servers.save_with_secrets(HttpEntry(name="a", url="http://h/"), {NAME: "hush"})
     assert await engine.secrets.stored() == ()
 
 
 async def test_moving_moves_the_selected_secrets_and_leaves_the_rest(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
-    engine.save(entry(server, X_Key="hush-1", X_Token="hush-2", Accept="x"))
-    assert engine.view("a").plain_secrets == ("X-Key", "X-Token")
-    await engine.set_secrets("a", ["X-Key"], {})
-    view = engine.view("a")
+    engine.servers.save(entry(server, X_Key="hush-1", X_Token="hush-2", Accept="x"))
+    assert engine.servers.get("a").view.plain_secrets == ("X-Key", "X-Token")
+    await engine.servers.set_secrets("a", ["X-Key"], {})
+    view = engine.servers.get("a").view
     assert (view.plain_secrets, view.secret_references) == (("X-Token",), ("X-Key",))
     assert written(tmp_path)["headers"] == {"X-Key": {"ref": NAME}, "X-Token": "hush-2", "Accept": "x"}
-    await engine.connect("a")
+    await engine.servers.connector.connect("a")
     assert server.called("initialize")[0].headers["x-key"] == "hush-1"
-    await engine.set_secrets("a", [], {"X-Key": "hush-3"})
-    await engine.connect("a")
+    await engine.servers.set_secrets("a", [], {"X-Key": "hush-3"})
+    await engine.servers.connector.connect("a")
     assert server.called("initialize")[-1].headers["x-key"] == "hush-3"
 
 
@@ -153,17 +153,17 @@ async def test_secrets_are_not_moved_where_they_would_be_lost(
     engine: Engine, server: FaultServer, tmp_path: Path
 ) -> None:
     await engine.secrets.move_to(StorageKind.MEMORY)
-    engine.save(entry(server, X_Key="hush"))
+    engine.servers.save(entry(server, X_Key="hush"))
     with pytest.raises(ConfigError, match="held only in memory"):
-        await engine.set_secrets("a", ["X-Key"], {})
+        await engine.servers.set_secrets("a", ["X-Key"], {})
     assert written(tmp_path)["headers"] == {"X-Key": "hush"}
-    assert engine.view("a").plain_secrets == ("X-Key",)
+    assert engine.servers.get("a").view.plain_secrets == ("X-Key",)
 
 
 async def test_removed_server_deletes_its_own_secrets(engine: Engine, server: FaultServer) -> None:
     await engine.secrets.put("shared", "hush-2")
-    await engine.save_with_secrets(
+    await engine.servers.save_with_secrets(
         entry(server, X_Key=SecretRef(NAME), X_Other=SecretRef("shared")), {NAME: "hush-1"}
     )
-    await engine.remove("a")
+    await engine.servers.remove("a")
     assert [secret.name for secret in await engine.secrets.stored()] == ["shared"]

@@ -41,12 +41,12 @@ async def engine() -> AsyncIterator[Engine]:
 def add(
     engine: Engine, world: World, auth: OAuthSettings | BearerSettings | None = None, **members: object
 ) -> None:
-    engine.add(HttpEntry(name=SERVER, url=world.url, type="http", auth=auth, **members))  # type: ignore[arg-type]
+    engine.servers.add(HttpEntry(name=SERVER, url=world.url, type="http", auth=auth, **members))  # type: ignore[arg-type]
 
 
 async def connect(engine: Engine, world: World, auth: OAuthSettings | None = None) -> None:
     add(engine, world, auth)
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
 
 
 def jwt_of(token: str) -> JwtView:
@@ -68,8 +68,8 @@ async def test_without_a_browser_the_server_needs_a_login_and_says_why(engine: E
     engine.logins.opens_browser = frozenset()
     add(engine, world)
     with pytest.raises(NeedsLogin):
-        await engine.connect(SERVER)
-    view = engine.view(SERVER)
+        await engine.servers.connector.connect(SERVER)
+    view = engine.servers.get(SERVER).view
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert "HTTP 401" in view.reason
     assert world.requested("/authorize") == []
@@ -80,7 +80,7 @@ async def test_stepped_login_is_used_by_the_connection(engine: Engine, world: Wo
     add(engine, world)
     await engine.logins.start(SERVER)
     await engine.logins.run(SERVER)
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     assert len(world.requested("/authorize")) == 1
 
 
@@ -103,15 +103,15 @@ async def test_a_request_that_needs_a_login_only_offers_it_when_no_browser_may_o
 
 async def test_tokens_survive_a_disconnect(engine: Engine, world: World) -> None:
     await connect(engine, world)
-    await engine.disconnect(SERVER)
-    await engine.connect(SERVER)
+    await engine.servers.connector.disconnect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     assert len(world.requested("/authorize")) == 1
 
 
 async def test_configured_authorization_header_disables_the_login(engine: Engine, world: World) -> None:
     add(engine, world, headers={"authorization": "Bearer mine"})
     with pytest.raises(ConnectFailed, match="The server rejected your Authorization header"):
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
     assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer mine"
     assert world.requested("/authorize") == []
 
@@ -120,7 +120,7 @@ async def test_user_supplied_bearer_token_is_sent_and_never_refreshed(engine: En
     world.tokens.append("by-hand")
     await engine.secrets.put("bearer/notes", "by-hand")
     add(engine, world, BearerSettings(token=SecretRef("bearer/notes")))
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer by-hand"
     world.tokens.clear()
     outcome = await engine.tool_caller.call(SERVER, ToolCall("read"))
@@ -130,7 +130,7 @@ async def test_user_supplied_bearer_token_is_sent_and_never_refreshed(engine: En
 async def test_a_removed_server_leaves_nothing_in_the_secret_store(engine: Engine, world: World) -> None:
     await connect(engine, world)
     assert await engine.secrets.stored() != ()
-    await engine.remove(SERVER)
+    await engine.servers.remove(SERVER)
     assert await engine.secrets.stored() == ()
 
 
@@ -150,13 +150,13 @@ async def test_token_of_one_server_is_never_sent_to_another(engine: Engine, worl
         world.paths["/mcp"] = lambda seen: ScriptedResponse(307, headers={"Location": other.url})
         await engine.tool_caller.call(SERVER, ToolCall("read"))
         assert other.seen == []
-        engine.add(HttpEntry(name="second", url=other.url, type="http"))
+        engine.servers.add(HttpEntry(name="second", url=other.url, type="http"))
         engine.logins.opens_browser = frozenset()
         with pytest.raises(NeedsLogin):
-            await engine.connect("second")
+            await engine.servers.connector.connect("second")
         await engine.servers.update(SERVER, HttpEntry(name=SERVER, url=other.url, type="http"))
         with pytest.raises(NeedsLogin):
-            await engine.connect(SERVER)
+            await engine.servers.connector.connect(SERVER)
         assert other.requested("/mcp")
         for seen in other.seen:
             assert "authorization" not in seen.headers
@@ -279,9 +279,9 @@ async def test_token_is_known_to_be_expired_after_a_restart(world: World) -> Non
     clock.advance(3600)
     again = Engine(clock=clock, secrets=secrets)
     add(again, world)
-    await again.connect(SERVER)
+    await again.servers.connector.connect(SERVER)
     assert world.requested("/token")[-1].form["grant_type"] == "refresh_token"
-    await again.disconnect(SERVER)
+    await again.servers.connector.disconnect(SERVER)
     await engine.close()
     await again.close()
 

@@ -30,7 +30,7 @@ def engine_of(machine: Machine, world: World) -> Engine:
     engine = Engine(secrets=Secrets(lambda: store))
     engine.logins.opens_browser = frozenset(LoginReason)
     engine.logins.open_url = browse
-    engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
+    engine.servers.add(HttpEntry(name=SERVER, url=world.url, type="http"))
     return engine
 
 
@@ -40,7 +40,7 @@ async def test_two_app_instances_refresh_a_token_once(tmp_path: Path, world: Wor
     engines = [engine_of(machine, world) for _ in range(2)]
     try:
         for engine in engines:
-            await engine.connect(SERVER)
+            await engine.servers.connector.connect(SERVER)
         assert len(world.requested("/authorize")) == 1, "the second found the tokens of the first"
         world.tokens.clear()
         spent: list[str] = []
@@ -94,7 +94,7 @@ async def test_login_is_not_stored_while_another_process_refreshes_the_old_token
     engine = engine_of(machine, world)
     arguments = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
         other = await asyncio.create_subprocess_exec(
             sys.executable, "-c", *arguments, stdin=PIPE, stdout=PIPE
         )
@@ -131,7 +131,7 @@ async def test_refresh_running_in_another_process_is_awaited(tmp_path: Path, wor
     engine = engine_of(machine, world)
     arguments = (textwrap.dedent(_OTHER_PROCESS), str(machine.folder), SERVER, world.url, world.origin)
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
         other = await asyncio.create_subprocess_exec(
             sys.executable, "-c", *arguments, stdin=PIPE, stdout=PIPE
         )
@@ -179,7 +179,7 @@ async def test_login_is_not_lost_when_the_keychain_fails(tmp_path: Path, world: 
 
     engine = engine_of(Machine(tmp_path, Broken()), world)
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
         view = engine.logins.view(SERVER)
         assert view is not None
         assert view.result is not None
@@ -190,12 +190,14 @@ async def test_login_is_not_lost_when_the_keychain_fails(tmp_path: Path, world: 
 
 async def test_reconfigured_server_keeps_its_tokens(harness: Harness, world: World) -> None:
     engine = Engine(secrets=harness.secrets)
-    engine.add(HttpEntry(name=SERVER, url=world.url, type="http"))
+    engine.servers.add(HttpEntry(name=SERVER, url=world.url, type="http"))
     async with harness.login(world) as login:
         await login.run_to(StepId.TOKEN_CHECK)
-    await engine.connect(SERVER)
-    await engine.set_auth(SERVER, OAuthSettings(client_id="other", client_secret=SecretRef("nowhere")))
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
+    await engine.servers.set_auth(
+        SERVER, OAuthSettings(client_id="other", client_secret=SecretRef("nowhere"))
+    )
+    await engine.servers.connector.connect(SERVER)
     assert world.requested("/mcp")[-1].headers["authorization"] == "Bearer access-1"
     await engine.close()
 
@@ -219,7 +221,7 @@ async def test_logging_out_during_a_refresh_leaves_no_token(
     engine = engine_of(Machine(tmp_path), world)
     logins = engine.logins
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
         refreshing, leaving = logins.refresh(SERVER), getattr(logins, forget)(SERVER)
         both = (refreshing, leaving) if is_refresh_first else (leaving, refreshing)
         await asyncio.gather(*both, return_exceptions=True)
@@ -236,7 +238,7 @@ async def test_logout_waits_for_a_refresh_already_sent(tmp_path: Path, world: Wo
     engine = engine_of(Machine(tmp_path), world)
     logins = engine.logins
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
         sent = world.next_request("/token")
         refreshing = asyncio.create_task(logins.refresh(SERVER))
         await sent.wait()
@@ -251,7 +253,7 @@ async def test_logout_waits_for_a_refresh_already_sent(tmp_path: Path, world: Wo
 async def test_refresh_that_ends_the_login_leaves_no_token(tmp_path: Path, world: World) -> None:
     engine = engine_of(Machine(tmp_path), world)
     try:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
         world.paths["/token"] = lambda _: ScriptedResponse(400, {"error": "invalid_grant"})
         with pytest.raises(RefreshRefused):
             await engine.logins.refresh(SERVER)

@@ -51,8 +51,8 @@ async def engine() -> AsyncIterator[Engine]:
 
 async def elicit(engine: Engine, entry: Entry) -> int:
     """Connect and call a tool that sends a server request; return the row of the call."""
-    engine.add(entry)
-    await engine.connect("srv")
+    engine.servers.add(entry)
+    await engine.servers.connector.connect("srv")
     outcome = await engine.tool_caller.call("srv", ToolCall("elicit_form", {"message": "Who?"}))
     assert outcome.kind is OutcomeKind.RESULT, outcome
     log = engine.log

@@ -43,8 +43,8 @@ class Bench:
 
     async def start(self, *watch: str, **responses: str | int) -> None:
         write_server(self.folder, **responses)
-        self.engine.add(edited_entry(self.folder, *watch))
-        await self.engine.connect(SERVER)
+        self.engine.servers.add(edited_entry(self.folder, *watch))
+        await self.engine.servers.connector.connect(SERVER)
 
     async def save(
         self, tool: str, *, server: str = SERVER, is_regression: bool = True, **more: object
@@ -72,7 +72,7 @@ class Bench:
     async def edit(self, **responses: str | int) -> None:
         """Edit the server and reconnect, without waiting for the file watch."""
         write_server(self.folder, **responses)
-        await self.engine.connect(SERVER)
+        await self.engine.servers.connector.connect(SERVER)
 
 
 def state(view: RegressionView, tool: str) -> RegressionState:
@@ -219,7 +219,7 @@ async def test_without_regression_calls_a_message_says_what_to_do(bench: Bench) 
 async def test_disconnected_server_is_not_called(bench: Bench) -> None:
     await bench.start(one="first")
     await bench.save("one")
-    await bench.engine.disconnect(SERVER)
+    await bench.engine.servers.connector.disconnect(SERVER)
     with pytest.raises(ConfigError, match="not connected"):
         await bench.regression_calls.run(SERVER)
 
@@ -314,7 +314,7 @@ async def test_a_server_that_is_removed_meanwhile_leaves_nothing_behind(bench: B
     await bench.save("one")
     await bench.regression_calls.run(SERVER)
     await bench.until_running()
-    await bench.engine.remove(SERVER)
+    await bench.engine.servers.remove(SERVER)
     assert bench.regression_calls._view(SERVER) == RegressionView(SERVER)
 
 

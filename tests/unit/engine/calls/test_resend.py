@@ -33,10 +33,10 @@ ODD = (
 @pytest.fixture
 async def echo_lab(lab: Lab) -> Lab:
     """Connected to a server that echoes each received line in its response."""
-    lab.engine.add(
+    lab.engine.servers.add(
         StdioEntry(name="srv", command=sys.executable, args=("-I", "-S", PARROT), era="2025-11-25")
     )
-    await lab.engine.connect("srv")
+    await lab.engine.servers.connector.connect("srv")
     return lab
 
 
@@ -49,8 +49,8 @@ async def http() -> AsyncIterator[FaultServer]:
 @pytest.fixture
 async def web(lab: Lab, http: FaultServer) -> Lab:
     """Connected over HTTP to a scripted server."""
-    lab.engine.add(HttpEntry(name="srv", url=http.url(), type="http", era="2025-11-25"))
-    await lab.engine.connect("srv")
+    lab.engine.servers.add(HttpEntry(name="srv", url=http.url(), type="http", era="2025-11-25"))
+    await lab.engine.servers.connector.connect("srv")
     return lab
 
 
@@ -86,7 +86,9 @@ async def test_server_receives_the_exact_bytes(echo_lab: Lab) -> None:
 
 async def test_request_is_resent_verbatim_except_for_its_id_and_linked(echo_lab: Lab) -> None:
     first = await echo_lab.engine.send_raw("srv", ODD)
-    raw = with_new_id(echo_lab.engine.log.raw(first.row), echo_lab.engine.next_id("srv"))
+    raw = with_new_id(
+        echo_lab.engine.log.raw(first.row), echo_lab.engine.servers.get("srv").session.next_id()
+    )
     again = await echo_lab.engine.send_raw("srv", raw, resent_of=first.row)
     assert got(echo_lab, again) == raw
     assert raw.replace(b'"id":2 ', b'"id":"a-1" ') == ODD
@@ -170,11 +172,11 @@ async def test_timeout_is_an_outcome(lab: Lab) -> None:
 async def test_nothing_is_sent_without_a_connection(lab: Lab) -> None:
     with pytest.raises(ConfigError, match="No server named"):
         await lab.engine.send_raw("srv", ODD)
-    lab.engine.add(StdioEntry(name="srv", command="x"))
+    lab.engine.servers.add(StdioEntry(name="srv", command="x"))
     with pytest.raises(ConnectionLost, match=r"The server is not connected\. Connect first\."):
         await lab.engine.send_raw("srv", ODD)
     with pytest.raises(ConnectionLost, match="Connect first"):
-        lab.engine.next_id("srv")
+        lab.engine.servers.get("srv").session.next_id()
 
 
 async def test_posted_body_is_the_exact_bytes(web: Lab, http: FaultServer) -> None:
@@ -214,8 +216,8 @@ async def test_http_error_without_a_message_reports_the_status_and_the_start_of_
 
 async def test_demo_server_answers_over_stdio_and_tolerates_broken_bytes(lab: Lab) -> None:
     program, *args = command("everything")
-    lab.engine.add(StdioEntry(name="srv", command=program, args=tuple(args)))
-    await lab.engine.connect("srv")
+    lab.engine.servers.add(StdioEntry(name="srv", command=program, args=tuple(args)))
+    await lab.engine.servers.connector.connect("srv")
     await talk_to_everything(lab)
 
 
@@ -230,13 +232,13 @@ async def test_the_demo_server_answers_over_http_and_says_why_it_refuses(lab: La
     assert process.stderr is not None
     url = (await process.stderr.readline()).decode().split()[-1]
     try:
-        lab.engine.add(HttpEntry(name="srv", url=url, type="http"))
-        await lab.engine.connect("srv")
+        lab.engine.servers.add(HttpEntry(name="srv", url=url, type="http"))
+        await lab.engine.servers.connector.connect("srv")
         await talk_to_everything(lab)
         outcome = await lab.engine.send_raw("srv", b'{"jsonrpc":')
         assert outcome.http_status == 400
         assert "HTTP 400" in outcome.summary
-        await lab.engine.disconnect("srv")
+        await lab.engine.servers.connector.disconnect("srv")
     finally:
         process.stdin.close()  # ends the server
         await process.communicate()

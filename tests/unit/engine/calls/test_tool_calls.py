@@ -235,13 +235,16 @@ async def test_task_support_depends_on_server_and_tool(
     harness.is_stateless = False
     await harness.connect(tools={}, tasks=offered)
     tool = Tool.read({"name": "x", "execution": {"taskSupport": support}})
-    assert task_choice(tool, harness.engine.view("srv").negotiated) is choice
+    assert task_choice(tool, harness.engine.servers.get("srv").view.negotiated) is choice
     assert task_choice(tool, None) is TaskChoice.NO
 
 
 async def test_with_the_extension_any_tool_may_run_as_a_task(harness: Harness) -> None:
     await harness.connect(tools={}, extensions={TASKS: {}})
-    assert task_choice(Tool.read({"name": "x"}), harness.engine.view("srv").negotiated) is TaskChoice.MAY
+    assert (
+        task_choice(Tool.read({"name": "x"}), harness.engine.servers.get("srv").view.negotiated)
+        is TaskChoice.MAY
+    )
 
 
 async def test_repeated_call_ends_when_the_server_disconnects(harness: Harness) -> None:
@@ -276,7 +279,7 @@ async def test_resource_is_polled_until_the_server_disconnects(harness: Harness)
 
 async def test_poll_of_a_disconnected_server_ends_immediately(harness: Harness) -> None:
     await harness.connect(tools={})
-    await harness.engine.disconnect("srv")
+    await harness.engine.servers.connector.disconnect("srv")
     assert "not connected" in await harness.hand.poll_tool(
         "srv", ToolCall("x"), PollPlan(), lambda seen: None
     )

@@ -41,7 +41,7 @@ async def engine(tmp_path: Path) -> AsyncIterator[Engine]:
 async def test_every_step_is_reported_as_running_and_then_with_its_result(lab: Lab) -> None:
     views: list[CheckReport] = []
     lab.engine.doctor.changed.connect(views.append)
-    lab.engine.add(fault_entry())
+    lab.engine.servers.add(fault_entry())
     last = await lab.engine.doctor.check("srv")
     assert last is views[-1]
     assert not last.is_running
@@ -63,7 +63,7 @@ async def test_existing_connection_is_not_affected(lab: Lab) -> None:
 
 
 async def test_check_can_be_cancelled_and_says_so(lab: Lab) -> None:
-    lab.engine.add(fault_entry("silent"))
+    lab.engine.servers.add(fault_entry("silent"))
     waiting = asyncio.Event()
 
     def watch(view: CheckReport) -> None:
@@ -82,7 +82,7 @@ async def test_check_can_be_cancelled_and_says_so(lab: Lab) -> None:
 
 
 async def test_new_check_replaces_the_running_one(lab: Lab) -> None:
-    lab.engine.add(fault_entry())
+    lab.engine.servers.add(fault_entry())
     await lab.engine.doctor.start("srv")
     view = await lab.engine.doctor.check("srv")
     assert len(view.results) == 11
@@ -90,9 +90,9 @@ async def test_new_check_replaces_the_running_one(lab: Lab) -> None:
 
 
 async def test_a_removed_server_is_forgotten(lab: Lab) -> None:
-    lab.engine.add(fault_entry("silent"))
+    lab.engine.servers.add(fault_entry("silent"))
     await lab.engine.doctor.start("srv")
-    await lab.engine.remove("srv")
+    await lab.engine.servers.remove("srv")
     assert lab.engine.doctor.view("srv") is None
     with pytest.raises(ConfigError):
         await lab.engine.doctor.start("srv")
@@ -103,7 +103,7 @@ async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine
     script = make_program(
         tmp_path, "server", "sys.stderr.write('got ' + os.environ['WORD'] + '\\n'); sys.exit(4)"
     )
-    engine.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
+    engine.servers.add(StdioEntry(name="srv", command=str(script), env={"WORD": SecretRef("env/srv/WORD")}))
     view = await engine.doctor.check("srv")
     assert view.failure is not None
     assert view.failure.evidence == ("got •••",)
@@ -116,7 +116,7 @@ async def test_stored_secrets_reach_the_server_and_not_the_report(engine: Engine
 async def test_missing_bearer_token_is_a_settings_problem(engine: Engine) -> None:
     async with Broken(with_tools) as server:
         auth = BearerSettings(token=SecretRef("bearer/srv"))
-        engine.add(HttpEntry(name="srv", url=server.url(), auth=auth))
+        engine.servers.add(HttpEntry(name="srv", url=server.url(), auth=auth))
         view = await engine.doctor.check("srv")
     assert view.failure is not None
     assert (view.failure.id, view.failure.step) == ("settings-unusable", "settings")
@@ -130,7 +130,7 @@ async def test_internal_error_ends_the_check_and_is_reported(
         raise KeyError("oops")
 
     monkeypatch.setattr("inspector.engine.doctor.process_check.inspect_program", broken)
-    lab.engine.add(fault_entry())
+    lab.engine.servers.add(fault_entry())
     view = await lab.engine.doctor.check("srv")
     assert not view.is_running
     assert view.failure is not None
@@ -139,7 +139,7 @@ async def test_internal_error_ends_the_check_and_is_reported(
 
 
 async def test_report_text_without_a_check_is_refused(lab: Lab) -> None:
-    lab.engine.add(fault_entry())
+    lab.engine.servers.add(fault_entry())
     with pytest.raises(ConfigError, match="has not been checked yet"):
         await lab.engine.doctor.text("srv")
 
@@ -148,13 +148,13 @@ async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
     engine: Engine, tmp_path: Path
 ) -> None:
     async with Broken(with_tools, tls=self_signed(tmp_path)) as server:
-        engine.save(HttpEntry(name="srv", url=server.url()))
+        engine.servers.save(HttpEntry(name="srv", url=server.url()))
         view = await engine.doctor.check("srv")
         assert view.failure is not None
         assert view.failure.action is not None
         await engine.doctor.apply("srv", view.failure.action)
-        await engine.connect("srv")
-        await engine.disconnect("srv")
+        await engine.servers.connector.connect("srv")
+        await engine.servers.connector.disconnect("srv")
         again = await engine.doctor.check("srv")
     assert again.failure is None
     entry = ServerListFile(tmp_path / "config" / "servers.json").find("srv")
@@ -163,15 +163,15 @@ async def test_trusted_certificate_is_saved_with_the_server_and_lets_it_connect(
 
 
 async def test_only_the_most_recently_offered_remedy_is_applied(engine: Engine) -> None:
-    engine.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
+    engine.servers.add(HttpEntry(name="srv", url="http://127.0.0.1:9/mcp"))
     with pytest.raises(ConfigError, match="not Doctor's latest result"):
         await engine.doctor.apply("srv", Action(ActionKind.USE_URL, "Use URL", "https://evil.example/"))
-    assert engine.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
+    assert engine.servers.entry("srv") == HttpEntry(name="srv", url="http://127.0.0.1:9/mcp")
 
 
 async def test_better_url_is_used_after_confirmation(engine: Engine) -> None:
     async with Broken(with_tools) as server:
-        engine.add(HttpEntry(name="srv", url=f"http://[::1]:{server.port}/mcp"))
+        engine.servers.add(HttpEntry(name="srv", url=f"http://[::1]:{server.port}/mcp"))
         view = await engine.doctor.check("srv")
         assert view.failure is not None
         assert view.failure.action is not None

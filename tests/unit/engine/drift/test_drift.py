@@ -53,8 +53,8 @@ class Harness:
     async def run(self, entry: StdioEntry) -> DriftView:
         """Start a new session connected to this server; return its drift view."""
         engine = await self.start()
-        engine.add(entry)
-        await engine.connect(entry.name)
+        engine.servers.add(entry)
+        await engine.servers.connector.connect(entry.name)
         return await self.next()
 
     async def next(self) -> DriftView:
@@ -122,7 +122,7 @@ async def test_kept_baseline_is_not_asked_about_again_until_something_else_chang
     await harness.drift.keep_baseline("srv", harness.seen)
     assert (await harness.next()).is_acknowledged
     assert harness.engine is not None
-    await harness.engine.connect("srv")
+    await harness.engine.servers.connector.connect("srv")
     again = await harness.next()
     assert again.is_acknowledged
     assert again.changes
@@ -244,8 +244,8 @@ async def test_lists_requested_elsewhere_are_not_requested_twice(harness: Harnes
     engine = await harness.start()
     engine.drift.grace = 60.0
     time = LoopTime()
-    engine.add(tools(ECHO))
-    await engine.connect("srv")
+    engine.servers.add(tools(ECHO))
+    await engine.servers.connector.connect("srv")
     await engine.list_tools("srv")
     await time.advance(61)
     await harness.next()
@@ -267,10 +267,10 @@ async def test_lists_are_not_requested_when_disabled(harness: Harness) -> None:
 async def test_baselines_are_not_saved_when_disabled(harness: Harness) -> None:
     harness.settings.defaults["lists.remember"] = False
     engine = await harness.start()
-    engine.add(tools(ECHO))
-    await engine.connect("srv")
+    engine.servers.add(tools(ECHO))
+    await engine.servers.connector.connect("srv")
     await engine.list_tools("srv")
-    await engine.disconnect("srv")
+    await engine.servers.connector.disconnect("srv")
     assert harness.views.empty()
     assert not harness.folder.exists()
     with pytest.raises(UserError, match="are not loaded"):
@@ -316,8 +316,8 @@ async def test_ten_thousand_tools_are_compared_in_a_worker_while_the_engine_cont
 ) -> None:
     await harness.run(scripted("srv", many=10_000))
     engine = await harness.start()
-    engine.add(scripted("srv", many=9_999))
-    await engine.connect("srv")
+    engine.servers.add(scripted("srv", many=9_999))
+    await engine.servers.connector.connect("srv")
     await engine.list_tools("srv")
     max_length, since = 0.0, thread_time()
     waiting = asyncio.ensure_future(harness.next())

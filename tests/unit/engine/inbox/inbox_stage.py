@@ -112,8 +112,8 @@ class InboxStage:
 
     async def connect(self, revision: Revision = R4, name: str = "srv", **entry: Any) -> Peer:
         peer = self._peers[name] = Peer(name, revision)
-        self.engine.add(StdioEntry(name=name, command="x", **entry))
-        connecting = self.start(self.engine.connect(name))
+        self.engine.servers.add(StdioEntry(name=name, command="x", **entry))
+        connecting = self.start(self.engine.servers.connector.connect(name))
         await settle()
         offered: JSONObject = {"tools": {}, "resources": {}, "prompts": {}}
         if revision.era is Era.STATELESS:

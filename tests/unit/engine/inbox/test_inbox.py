@@ -279,7 +279,7 @@ async def test_request_of_a_disconnected_server_closes(stage: InboxStage, is_los
     if is_lost:
         peer.wire.end()
     else:
-        await stage.engine.disconnect("srv")
+        await stage.engine.servers.connector.disconnect("srv")
     reason = "The server exited with code 9." if is_lost else "The connection was closed."
     assert await stage.end() == (RequestEnd.SERVER_GONE, reason)
 

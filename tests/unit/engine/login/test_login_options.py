@@ -65,11 +65,11 @@ async def test_renamed_server_keeps_its_options(tmp_path: Path) -> None:
 async def test_engine_moves_options_on_rename_and_deletes_them_with_the_server() -> None:
     engine = Engine()
     try:
-        engine.add(HttpEntry(name="one", url="http://127.0.0.1:9/mcp"))
+        engine.servers.add(HttpEntry(name="one", url="http://127.0.0.1:9/mcp"))
         await engine.logins.options.save("one", CHOSEN)
         await engine.servers.update("one", HttpEntry(name="other", url="http://127.0.0.1:9/mcp"))
         assert await engine.logins.options.of("other") == CHOSEN
-        await engine.remove("other")
+        await engine.servers.remove("other")
         assert await engine.logins.options.of("other") == Overrides()
     finally:
         await engine.close()

@@ -17,6 +17,7 @@ from inspector.engine.login.logins import LoginRequested
 from inspector.engine.server_view import ServerView
 from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.oauth.login_reason import LoginReason
+from tests.helpers.servers import server_views
 from tests.unit.demo.login.login_client import LoginDemo
 
 NAME = "notes"
@@ -60,7 +61,7 @@ async def engine(demo: LoginDemo, user: User) -> AsyncIterator[Engine]:
     engine = Engine()
     engine.logins.open_url = user.open
     engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
-    engine.add(HttpEntry(name=NAME, url=demo.url))
+    engine.servers.add(HttpEntry(name=NAME, url=demo.url))
     yield engine
     await engine.close()
 
@@ -77,8 +78,8 @@ def scopes_at(page: str) -> set[str]:
 async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: Engine, user: User) -> None:
     user.response = "deny"
     with pytest.raises(NeedsLogin) as failed:
-        await engine.connect(NAME)
-    (view,) = engine.views()
+        await engine.servers.connector.connect(NAME)
+    (view,) = server_views(engine)
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert "rejected the login" in view.reason, view.reason
     assert (view.reason, view.next_step) == (failed.value.summary, failed.value.next_step)
@@ -87,8 +88,8 @@ async def test_denied_login_is_the_reason_the_server_is_not_connected(engine: En
 
 async def test_server_says_so_while_connecting_waits_for_the_browser(engine: Engine, user: User) -> None:
     seen: list[ServerView] = []
-    engine.server_changed.connect(seen.append)
-    await engine.connect(NAME)
+    engine.servers.changed.connect(seen.append)
+    await engine.servers.connector.connect(NAME)
     states = [(view.status, view.waits_for) for view in seen]
     location = states.index((ServerStatus.LOGGING_IN, "a login in the browser"))
     assert ServerStatus.NEEDS_LOGIN not in [status for status, _ in states[location:]]
@@ -105,13 +106,13 @@ async def test_login_cancelled_while_connecting_leaves_a_server_that_needs_one(
         opened.set()
 
     engine.logins.open_url = ignore_url
-    connecting = asyncio.create_task(engine.connect(NAME))
+    connecting = asyncio.create_task(engine.servers.connector.connect(NAME))
     await opened.wait()
-    assert engine.view(NAME).status is ServerStatus.LOGGING_IN
-    await engine.disconnect(NAME)
+    assert engine.servers.get(NAME).view.status is ServerStatus.LOGGING_IN
+    await engine.servers.connector.disconnect(NAME)
     with pytest.raises(NeedsLogin, match="cancelled"):
         await connecting
-    view = engine.view(NAME)
+    view = engine.servers.get(NAME).view
     assert view.status is ServerStatus.NEEDS_LOGIN
     assert view.next_step == "Reconnect, or go through the login in the Auth tab."
 
@@ -121,7 +122,7 @@ async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_
 ) -> None:
     wanted: list[LoginRequested] = []
     engine.logins.login_requested.connect(wanted.append)
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     outcome = await write(engine)
     assert outcome.kind is OutcomeKind.FAILED
     assert outcome.summary == "The server requires “notes:write”, which the token does not have."
@@ -136,7 +137,7 @@ async def test_call_with_insufficient_scope_says_so_and_the_next_login_requests_
 
 
 async def test_retry_without_a_login_gives_the_same_error(engine: Engine) -> None:
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     first = await write(engine)
     for _ in range(3):
         again = await write(engine)
@@ -144,7 +145,7 @@ async def test_retry_without_a_login_gives_the_same_error(engine: Engine) -> Non
 
 
 async def test_login_after_a_logout_requests_no_more_than_the_first(engine: Engine, user: User) -> None:
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     await write(engine)
     await engine.logins.log_out(NAME)
     await engine.logins.start(NAME)

@@ -31,12 +31,12 @@ class WatchStage:
         self.restarts: list[tuple[str, str]] = []
         self._changes = asyncio.Event()
         self.engine.filewatch.changed.connect(lambda view: self._changes.set())
-        self.engine.server_changed.connect(lambda view: self._changes.set())
+        self.engine.servers.changed.connect(lambda view: self._changes.set())
         self.engine.filewatch.restarted.connect(lambda *names: self.restarts.append(names))
 
     async def start(self, *watch: str) -> None:
-        self.engine.save(edited_entry(self.folder, *watch))
-        await self.engine.connect("edited")
+        self.engine.servers.save(edited_entry(self.folder, *watch))
+        await self.engine.servers.connector.connect("edited")
 
     async def until(self, is_so: Callable[[], bool]) -> None:
         async with asyncio.timeout(30):
@@ -57,7 +57,7 @@ class WatchStage:
 
     @property
     def status(self) -> ServerStatus:
-        return self.engine.view("edited").status
+        return self.engine.servers.get("edited").view.status
 
     async def response(self, tool: str) -> str:
         outcome = await self.engine.tool_caller.call("edited", ToolCall(tool))
@@ -75,11 +75,11 @@ async def test_an_edited_file_restarts_its_server(stage: WatchStage) -> None:
     write_server(stage.folder, say="one")
     await stage.start("*.py")
     await stage.until_looked()
-    first = stage.engine.view("edited").pid
+    first = stage.engine.servers.get("edited").view.pid
     write_server(stage.folder, say="two, longer")
     await stage.until_restarts(1)
     assert stage.restarts == [("edited", "server.py changed")]
-    assert stage.engine.view("edited").pid != first
+    assert stage.engine.servers.get("edited").view.pid != first
     assert await stage.response("say") == "two, longer"
     view = stage.view
     assert (view.is_on, view.is_restarting, view.failure) == (True, False, "")
@@ -107,8 +107,8 @@ async def test_server_that_fails_to_start_is_retried_at_the_next_save(stage: Wat
 
 async def test_save_repairs_a_server_that_never_started(stage: WatchStage) -> None:
     (stage.folder / "server.py").write_text("this is no python")
-    stage.engine.save(edited_entry(stage.folder, "*.py"))
-    stage.engine.connect_soon("edited")
+    stage.engine.servers.save(edited_entry(stage.folder, "*.py"))
+    stage.engine.servers.connector.connect_soon("edited")
     await stage.until(lambda: stage.status is ServerStatus.FAILED)
     await stage.until_looked()
     write_server(stage.folder, say="there")
@@ -149,7 +149,7 @@ async def test_disconnected_server_is_not_restarted(stage: WatchStage) -> None:
     write_server(stage.folder, say="one")
     await stage.start("*.py")
     await stage.until_looked()
-    await stage.engine.disconnect("edited")
+    await stage.engine.servers.connector.disconnect("edited")
     assert not stage.view.is_on
     assert stage.status is ServerStatus.IDLE
 
@@ -158,9 +158,9 @@ async def test_reconnecting_resumes_the_watch(stage: WatchStage) -> None:
     write_server(stage.folder, say="one")
     await stage.start("*.py")
     await stage.until_looked()
-    await stage.engine.disconnect("edited")
+    await stage.engine.servers.connector.disconnect("edited")
     write_server(stage.folder, say="while away")
-    await stage.engine.connect("edited")
+    await stage.engine.servers.connector.connect("edited")
     await stage.until(lambda: stage.view.is_on and bool(stage.view.files))
     assert stage.restarts == []
     write_server(stage.folder, say="afterwards")
@@ -203,7 +203,7 @@ async def test_server_disconnected_during_a_restart_is_left_alone(stage: WatchSt
     await stage.until_looked()
     write_server(stage.folder, say="two")
     await stage.until(lambda: stage.view.is_restarting)
-    await stage.engine.disconnect("edited")
+    await stage.engine.servers.connector.disconnect("edited")
     await stage.until(lambda: not stage.view.is_restarting)
     assert (stage.view.is_on, stage.view.failure) == (False, "")
     assert stage.status is ServerStatus.IDLE
@@ -237,7 +237,7 @@ async def test_a_removed_server_is_watched_no_longer(stage: WatchStage) -> None:
     write_server(stage.folder, say="one")
     await stage.start("*.py")
     await stage.until_looked()
-    await stage.engine.remove("edited")
+    await stage.engine.servers.remove("edited")
     with pytest.raises(ConfigError):
         await stage.engine.filewatch.view("edited")
 
@@ -246,13 +246,13 @@ async def test_late_event_of_a_removed_server_is_ignored(stage: WatchStage) -> N
     write_server(stage.folder, say="one")
     await stage.start("*.py")
     await stage.until_looked()
-    view = stage.engine.view("edited")
-    await stage.engine.remove("edited")
-    stage.engine.server_changed.emit(view)
+    view = stage.engine.servers.get("edited").view
+    await stage.engine.servers.remove("edited")
+    stage.engine.servers.changed.emit(view)
     assert "edited" not in stage.engine.filewatch._views
 
 
 async def test_remote_server_has_no_watched_files(stage: WatchStage) -> None:
     entry = HttpEntry(name="edited", url="http://127.0.0.1:9/mcp", watch=("*.py",))
-    stage.engine.add(entry)
+    stage.engine.servers.add(entry)
     assert (await stage.engine.filewatch.view("edited")).globs == ()

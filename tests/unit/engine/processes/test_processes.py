@@ -32,8 +32,8 @@ async def call(lab: Lab, tool: str, **arguments: int) -> CallOutcome:
 
 
 async def started(lab: Lab, *args: str, cwd: str = "") -> ProcessView:
-    lab.engine.add(work_entry(*args, cwd=cwd))
-    await lab.engine.connect("srv")
+    lab.engine.servers.add(work_entry(*args, cwd=cwd))
+    await lab.engine.servers.connector.connect("srv")
     return await lab.engine.processes.scan("srv")
 
 
@@ -128,7 +128,7 @@ async def test_exit_is_recorded_with_its_code_and_last_lines(lab: Lab) -> None:
 
 async def test_requested_exit_is_distinguished(lab: Lab) -> None:
     await started(lab)
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     (ended,) = (await lab.engine.processes.scan("srv")).ended
     assert ended.was_requested
 
@@ -147,8 +147,8 @@ async def test_each_run_has_its_own_last_lines(lab: Lab) -> None:
     await started(lab)
     await call(lab, "crash")
     await lab.until(ServerStatus.FAILED)
-    await lab.engine.connect("srv")
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.connect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     ended = (await lab.engine.processes.scan("srv")).ended
     assert [each.last_lines for each in ended] == [(), ("about to crash",)]
 
@@ -157,13 +157,13 @@ async def test_start_and_exit_are_signaled(lab: Lab) -> None:
     reported: list[str] = []
     lab.engine.processes.changed.connect(reported.append)
     await started(lab)
-    await lab.engine.disconnect("srv")
+    await lab.engine.servers.connector.disconnect("srv")
     assert reported == ["srv", "srv"]
 
 
 async def test_a_removed_server_has_no_history(lab: Lab) -> None:
     await started(lab)
-    await lab.engine.remove("srv")
+    await lab.engine.servers.remove("srv")
     assert await lab.engine.processes.scan("srv") == ProcessView("srv")
 
 
@@ -175,7 +175,7 @@ async def test_concurrent_snapshots_do_not_mix(lab: Lab) -> None:
 
 
 async def test_finished_process_gives_no_sample(lab: Lab) -> None:
-    lab.engine.add(shell_entry("exit 0"))
+    lab.engine.servers.add(shell_entry("exit 0"))
     await lab.fails_to_connect(shell_entry("exit 0", name="other"))
     pid = (await lab.engine.processes.scan("other")).ended[0].pid
     assert take_sample(pid, None, deep=True) is None

@@ -38,7 +38,7 @@ async def stage(monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[InboxStage]:
 
 
 def ours(stage: InboxStage) -> ClientSide:
-    side = stage.engine.view("srv").client_side
+    side = stage.engine.servers.get("srv").view.client_side
     assert side is not None
     return side
 
@@ -50,7 +50,7 @@ def declared_by(request: dict[str, Any]) -> JSONObject:
 
 async def reconnect(stage: InboxStage, peer: Peer) -> JSONObject:
     """Reconnect with a handshake and return the declared capabilities."""
-    connecting = stage.start(stage.engine.connect("srv"))
+    connecting = stage.start(stage.engine.servers.connector.connect("srv"))
     await settle()
     offered: JSONObject = {"tools": {}}
     reported = {**INITIALIZED, "protocolVersion": peer.revision.date, "capabilities": offered}
@@ -71,7 +71,7 @@ async def test_session_declares_once_and_a_change_needs_a_reconnect(
     peer = await stage.connect(revision, era=revision.date)
     assert (ours(stage).sent, ours(stage).is_default) == (ALL.capabilities(revision), True)
     assert not ours(stage).differs
-    stage.engine.set_declared("srv", QUIET)
+    stage.engine.servers.set_declared("srv", QUIET)
     assert ours(stage).sent == ALL.capabilities(revision)
     assert ours(stage).differs
     peer.ask("sampling/createMessage", SAMPLE)  # declared on this connection
@@ -88,7 +88,7 @@ async def test_stateless_change_is_declared_with_the_next_request(stage: InboxSt
     call = stage.call()
     assert declared_by(await peer.reply(**DONE)) == ALL.capabilities(R5)
     await call
-    stage.engine.set_declared("srv", QUIET)
+    stage.engine.servers.set_declared("srv", QUIET)
     assert (ours(stage).sent, ours(stage).differs) == (QUIET.capabilities(R5), False)
     call = stage.call()
     sampling: JSONObject = {"method": "sampling/createMessage", "params": SAMPLE}
@@ -103,10 +103,10 @@ async def test_stateless_change_is_declared_with_the_next_request(stage: InboxSt
 
 async def test_a_change_while_connecting_is_not_lost(stage: InboxStage) -> None:
     peer = stage._peers["srv"] = Peer("srv", R5)
-    stage.engine.add(StdioEntry(name="srv", command="x", era=R5.date))
-    connecting = stage.start(stage.engine.connect("srv"))
+    stage.engine.servers.add(StdioEntry(name="srv", command="x", era=R5.date))
+    connecting = stage.start(stage.engine.servers.connector.connect("srv"))
     await settle()
-    stage.engine.set_declared("srv", NOTHING)
+    stage.engine.servers.set_declared("srv", NOTHING)
     offered: JSONObject = {"tools": {}}
     discover = await peer.reply(supportedVersions=[R5.date], capabilities=offered)
     await connecting
@@ -120,9 +120,9 @@ async def test_a_change_while_connecting_is_not_lost(stage: InboxStage) -> None:
 async def test_user_written_capabilities_are_sent_verbatim(stage: InboxStage) -> None:
     odd: JSONObject = {"sampling": True, "tasks": {"list": {}}, "x": [1.5, None]}
     peer = await stage.connect(R1, era=R1.date)
-    stage.engine.set_declared("srv", exact_capabilities(odd))
+    stage.engine.servers.set_declared("srv", exact_capabilities(odd))
     assert await reconnect(stage, peer) == odd
-    stage.engine.set_declared("srv", None)
+    stage.engine.servers.set_declared("srv", None)
     assert ours(stage).is_default
     assert await reconnect(stage, peer) == ALL.capabilities(R1)
 
@@ -189,7 +189,7 @@ async def test_roots_change_while_connected_and_the_server_is_notified(
     peer = await stage.connect(R4)
     peer.ask("roots/list", {})
     assert (await peer.next())["result"] == {"roots": []}
-    await stage.engine.set_roots("srv", (str(tmp_path), "file:///x"))
+    await stage.engine.servers.set_roots("srv", (str(tmp_path), "file:///x"))
     assert (await peer.next())["method"] == LIST_CHANGED
     peer.ask("roots/list", {})
     assert (await peer.next())["result"] == {
@@ -207,14 +207,14 @@ async def test_roots_change_is_not_notified_unless_declared(
     stage: InboxStage, revision: Revision, declared: ClientCapabilities
 ) -> None:
     peer = await stage.connect(revision, capabilities=declared.members)
-    await stage.engine.set_roots("srv", ("/x",))
+    await stage.engine.servers.set_roots("srv", ("/x",))
     await settle()
     assert peer.wire.sends_nothing()
 
 
 async def test_roots_in_a_result_are_the_current_ones(stage: InboxStage) -> None:
     peer = await stage.connect(R5, roots=("/before",))
-    await stage.engine.set_roots("srv", ("/after",))
+    await stage.engine.servers.set_roots("srv", ("/after",))
     call = stage.call()
     await peer.ask_in_result("s", dirs={"method": "roots/list"})
     responses = (await peer.reply(**DONE))["params"]["inputResponses"]
@@ -226,7 +226,7 @@ async def test_roots_in_a_result_are_the_current_ones(stage: InboxStage) -> None
 async def kept(tmp_path: Path) -> AsyncIterator[tuple[Engine, Path]]:
     path = tmp_path / "servers.json"
     engine = Engine(ServerListFile(path), inbox=Inbox())
-    engine.save(StdioEntry(name="srv", command="x"))
+    engine.servers.save(StdioEntry(name="srv", command="x"))
     yield engine, path
     await engine.close()
 
@@ -239,15 +239,15 @@ async def test_choice_is_saved_in_the_server_list(kept: tuple[Engine, Path]) -> 
         return server
 
     plain = written()
-    engine.set_declared("srv", QUIET)
-    await engine.set_roots("srv", ("/a", "~/b"))
+    engine.servers.set_declared("srv", QUIET)
+    await engine.servers.set_roots("srv", ("/a", "~/b"))
     assert written() == {**plain, "capabilities": QUIET.members, "roots": ["/a", "~/b"]}
     odd: JSONObject = {"x": {"ten": 1, "none": None}, "sampling": True}
-    engine.set_declared("srv", exact_capabilities(odd))
+    engine.servers.set_declared("srv", exact_capabilities(odd))
     assert written()["capabilities"] == odd
     (entry,) = ServerListFile(path).load().entries
     assert (entry.capabilities, entry.exact_capabilities, entry.roots) == (odd, True, ("/a", "~/b"))
-    engine.set_declared("srv", None)
+    engine.servers.set_declared("srv", None)
     (entry,) = ServerListFile(path).load().entries
     assert (entry.capabilities, entry.exact_capabilities) == (None, False)
 
@@ -256,10 +256,10 @@ async def test_change_that_cannot_be_saved_does_not_take_effect(kept: tuple[Engi
     engine, path = kept
     path.write_text("no JSON")
     with pytest.raises(ConfigError):
-        engine.set_declared("srv", NOTHING)
+        engine.servers.set_declared("srv", NOTHING)
     with pytest.raises(ConfigError):
-        await engine.set_roots("srv", ("/a",))
-    side = engine.view("srv").client_side
+        await engine.servers.set_roots("srv", ("/a",))
+    side = engine.servers.get("srv").view.client_side
     assert side is not None
     assert (side.declared, side.roots) == (ALL, ())
 

@@ -27,7 +27,7 @@ async def harness(tmp_path: Path) -> AsyncIterator[Harness]:
 
 async def environment(harness: Harness, name: str = "srv") -> dict[str, str]:
     """Return the environment variables of the server's real process."""
-    await harness.lab.engine.connect(name)
+    await harness.lab.engine.servers.connector.connect(name)
     variables: dict[str, str] = json.loads(await harness.lab.text("environment", name))
     return variables
 
@@ -49,14 +49,14 @@ async def test_input_of_one_project_is_not_sent_to_another_projects_server(
     harness.write(srv=WITH_KEY)
     await harness.trust(key="k3y-of-the-first")
     assert (await environment(harness))["KEY"] == "k3y-of-the-first"
-    await harness.lab.engine.disconnect("srv")
+    await harness.lab.engine.servers.connector.disconnect("srv")
 
     other = in_folder(tmp_path / "other", srv=WITH_KEY)
     await harness.found.scan(other)
     view = await harness.trust()
     assert (view.server, view.folder) == ("srv", str(other))
     with pytest.raises(ConfigError, match="the input “key” has no value"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
     await harness.found.scan(harness.folder)
     assert (await environment(harness))["KEY"] == "k3y-of-the-first"
@@ -68,7 +68,7 @@ async def test_input_is_not_sent_after_the_url_changed(harness: Harness) -> None
     harness.write(srv={"url": "http://127.0.0.1:9/other", "headers": {"X-Key": "${input:key}"}})
     await harness.trust()
     with pytest.raises(ConfigError, match="the input “key” has no value"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     assert await stored(harness) == []  # the value for the old URL is deleted
 
 
@@ -89,7 +89,7 @@ async def test_input_of_the_users_own_server_is_not_sent_to_a_discovered_one(har
     harness.write(srv=WITH_KEY)
     await harness.trust()
     with pytest.raises(ConfigError, match="the input “key” has no value"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
 
 async def test_imported_copy_does_not_get_a_value_stored_under_its_name(harness: Harness) -> None:
@@ -98,19 +98,19 @@ async def test_imported_copy_does_not_get_a_value_stored_under_its_name(harness:
     view = await harness.scan()
     await harness.found.import_(view.id, view.seen)
     with pytest.raises(ConfigError, match="the input “key” has no value"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
 
 async def test_stored_inputs_of_own_servers_still_work(harness: Harness) -> None:
     await harness.lab.engine.secrets.put("input/mine/key", "k3y")  # the name in all earlier versions
-    harness.lab.engine.add(fault_entry(name="mine", env={"KEY": "${input:key}"}))
+    harness.lab.engine.servers.add(fault_entry(name="mine", env={"KEY": "${input:key}"}))
     assert (await environment(harness, "mine"))["KEY"] == "k3y"
 
 
 async def test_new_value_of_a_discovered_servers_input_is_used(harness: Harness) -> None:
     harness.write(srv=WITH_KEY)
     await harness.trust(key="old")
-    await harness.lab.engine.set_secrets("srv", (), {"input:key": "new"})
+    await harness.lab.engine.servers.set_secrets("srv", (), {"input:key": "new"})
     assert (await environment(harness))["KEY"] == "new"
 
 
@@ -147,7 +147,7 @@ async def test_input_that_decides_which_program_starts_cannot_be_trusted(
     assert view.is_importable
     with pytest.raises(ConfigError, match="cannot check which program it starts"):
         await harness.found.trust(view.id, view.seen, (), {"where": "/usr/bin"})
-    assert harness.lab.engine.views() == ()
+    assert harness.lab.engine.servers.all() == ()
 
 
 async def test_program_swapped_behind_an_input_after_the_approval_is_not_started(
@@ -165,7 +165,7 @@ async def test_program_swapped_behind_an_input_after_the_approval_is_not_started
         await harness.found.trust(view.id, view.seen, (), {"folder": "tools"})
     program.write_text(f"#!/bin/sh\ntouch {marker}\n")
     with pytest.raises(ConfigError, match="No server named"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     assert not marker.exists()
 
 
@@ -186,9 +186,9 @@ async def test_script_named_by_an_input_is_not_started(
         await harness.found.trust(view.id, view.seen, (), {"script": value})
 
     await harness.found.trust(view.id, view.seen)  # the value comes later
-    await harness.lab.engine.set_secrets("srv", (), {"input:script": value})
+    await harness.lab.engine.servers.set_secrets("srv", (), {"input:script": value})
     with pytest.raises(ConfigError, match="not part of what you reviewed"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     assert not marker.exists()
 
 
@@ -197,5 +197,5 @@ async def test_input_that_is_only_an_argument_is_passed_on(harness: Harness, tmp
     harness.write(srv=touching(marker, "--token", "${input:token}"))
     await harness.trust(token="t0ken")
     with pytest.raises(Exception, match="exited"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     assert marker.read_text() == "['--token', 't0ken']"

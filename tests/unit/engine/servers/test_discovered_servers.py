@@ -39,15 +39,15 @@ async def test_found_servers_are_neither_started_nor_contacted(harness: Harness,
     port = counter.sockets[0].getsockname()[1]
     harness.write(runs=touching(marker), calls={"url": f"http://127.0.0.1:{port}/mcp"})
     engine = harness.lab.engine
-    engine.load()
+    engine.servers.load()
     engine.servers.connector.connect_at_start()
     report = await harness.found.scan()
     engine.servers.connector.connect_all()
     assert {view.name: view.trust for view in report.servers} == {"runs": Trust.NONE, "calls": Trust.NONE}
-    assert engine.views() == ()
+    assert engine.servers.all() == ()
     for view in report.servers:
         with pytest.raises(ConfigError, match="No server named"):
-            await engine.connect(view.name)
+            await engine.servers.connector.connect(view.name)
     # A server that was to be connected would be by now: it takes one round trip.
     _, writer = await asyncio.open_connection("127.0.0.1", port)
     writer.close()
@@ -117,7 +117,7 @@ async def test_trusted_server_is_listed_in_this_run_and_the_next(harness: Harnes
     ours = harness.lab.view()
     assert (ours.is_saved, ours.status) == (False, ServerStatus.IDLE)
     assert str(harness.file) in ours.origin
-    await harness.lab.engine.connect("srv")
+    await harness.lab.engine.servers.connector.connect("srv")
     assert await harness.lab.text("echo", text="hello") == "hello"
     assert not harness.server_list.path.exists()
     await harness.lab.engine.close()
@@ -125,7 +125,7 @@ async def test_trusted_server_is_listed_in_this_run_and_the_next(harness: Harnes
     lab = harness.start()
     assert (await harness.scan()).trust is Trust.GIVEN
     assert lab.view().status is ServerStatus.IDLE
-    await lab.engine.connect("srv")
+    await lab.engine.servers.connector.connect("srv")
 
 
 async def test_change_during_the_review_is_not_trusted(harness: Harness) -> None:
@@ -137,37 +137,37 @@ async def test_change_during_the_review_is_not_trusted(harness: Harness) -> None
     with pytest.raises(ConfigError, match="while you were reviewing it"):
         await harness.found.import_(view.id, view.seen)
     assert not harness.store.exists()
-    assert harness.lab.engine.views() == ()
+    assert harness.lab.engine.servers.all() == ()
 
 
 async def test_server_that_loses_trust_is_disconnected_and_removed(harness: Harness) -> None:
     harness.write(srv=fault())
     view = await harness.trust()
-    await harness.lab.engine.connect("srv")
+    await harness.lab.engine.servers.connector.connect("srv")
     await harness.found.forget(view.id)
-    assert harness.lab.engine.views() == ()
+    assert harness.lab.engine.servers.all() == ()
     assert harness.found.view(view.id).trust is Trust.NONE
 
 
 async def test_taken_name_gets_a_number(harness: Harness) -> None:
-    harness.lab.engine.save(StdioEntry(name="srv", command="x"))
+    harness.lab.engine.servers.save(StdioEntry(name="srv", command="x"))
     harness.write(srv=fault())
     view = await harness.trust()
     assert view.server == "srv 2"
-    await harness.lab.engine.connect("srv 2")
+    await harness.lab.engine.servers.connector.connect("srv 2")
 
 
 async def test_server_in_claude_code_settings_is_trusted_like_others_and_its_rules_are_shown(
     harness: Harness,
 ) -> None:
-    harness.lab.engine.add(StdioEntry(name="srv", command="other"))
+    harness.lab.engine.servers.add(StdioEntry(name="srv", command="other"))
     settings = harness.folder / ".claude" / "settings.json"
     settings.parent.mkdir()
     rules: JSON = {"allow": ["mcp__srv__echo"], "ask": ["mcp__srv_2__*"]}
     settings.write_text(json.dumps({"mcpServers": {"srv": fault()}, "permissions": rules}))
     view = await harness.trust()
     assert "Current Claude Code ignores servers in settings.json" in view.notes[0]
-    await harness.lab.engine.connect(view.server)
+    await harness.lab.engine.servers.connector.connect(view.server)
     assert view.server != "srv"
     report = harness.found.report
     for server in ("srv", view.server):  # in Claude Code, both are named `srv`
@@ -181,15 +181,15 @@ async def test_found_server_cannot_be_edited_or_removed_but_copied(harness: Harn
     harness.write(srv=fault())
     before = harness.file.read_bytes()
     view = await harness.trust()
-    entry = harness.lab.engine.entry("srv")
+    entry = harness.lab.engine.servers.entry("srv")
     with pytest.raises(ConfigError, match="MCP Lens does not change"):
         await harness.lab.engine.servers.update("srv", entry)
     with pytest.raises(ConfigError, match="Stop trusting"):
-        await harness.lab.engine.remove("srv")
+        await harness.lab.engine.servers.remove("srv")
     copy = await harness.found.import_(view.id, view.seen, "mine")
     assert (copy.is_saved, copy.origin) == (True, "")
     assert harness.server_list.find("mine").name == "mine"
-    await harness.lab.engine.connect("mine")
+    await harness.lab.engine.servers.connector.connect("mine")
     assert harness.file.read_bytes() == before
 
 
@@ -224,7 +224,7 @@ async def test_a_swapped_argument_needs_a_new_review_and_not_started(
     await harness.trust()
     harness.write(srv=touching(marker, "evil"))
     with pytest.raises(ConfigError, match=r"It changed in .* since you trusted it: args\[2\]"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     assert not marker.exists()
     assert harness.lab.view().status is ServerStatus.FAILED
     (view,) = harness.found.report.servers
@@ -235,9 +235,9 @@ async def test_a_swapped_argument_needs_a_new_review_and_not_started(
 
     harness.start()
     assert (await harness.scan()).trust is Trust.CHANGED
-    assert harness.lab.engine.views() == ()
+    assert harness.lab.engine.servers.all() == ()
     await harness.trust()
-    harness.lab.engine.connect_soon("srv")
+    harness.lab.engine.servers.connector.connect_soon("srv")
     await harness.lab.until(ServerStatus.FAILED)  # it is not a server
     assert marker.read_text() == "['evil']"
 
@@ -249,7 +249,7 @@ async def test_a_script_that_was_rewritten_needs_a_new_review(harness: Harness) 
     await harness.trust()
     script.write_text("raise SystemExit(4)")
     with pytest.raises(ConfigError, match=r"program\.scripts"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
 
 async def test_a_program_that_was_replaced_needs_a_new_review(harness: Harness) -> None:
@@ -260,7 +260,7 @@ async def test_a_program_that_was_replaced_needs_a_new_review(harness: Harness) 
     await harness.trust()
     program.write_text("#!/bin/sh\nexit 4\n")
     with pytest.raises(ConfigError, match=r"program\.sha256"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
 
 async def test_error_while_a_server_is_inspected_does_not_hide_the_others(
@@ -373,12 +373,12 @@ async def test_unreadable_server_is_neither_trusted_nor_imported(
 async def test_existing_connection_stays_and_is_not_reconnected_automatically(harness: Harness) -> None:
     harness.write(srv=fault())
     await harness.trust()
-    await harness.lab.engine.connect("srv")
+    await harness.lab.engine.servers.connector.connect("srv")
     harness.write(srv=fault("silent"))
     assert (await harness.scan()).trust is Trust.CHANGED
     assert harness.lab.view().status is ServerStatus.CONNECTED
     with pytest.raises(ConfigError, match=r"changed in .* since you trusted it"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
 
 async def test_server_removed_from_its_file_is_not_started(harness: Harness) -> None:
@@ -386,9 +386,9 @@ async def test_server_removed_from_its_file_is_not_started(harness: Harness) -> 
     await harness.trust()
     harness.write(other=fault())
     with pytest.raises(ConfigError, match=r"is no longer in"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     await harness.found.scan()
-    assert harness.lab.engine.views() == ()
+    assert harness.lab.engine.servers.all() == ()
 
 
 async def test_approvals_that_cannot_be_read_trust_nothing_and_say_so(harness: Harness) -> None:
@@ -399,7 +399,7 @@ async def test_approvals_that_cannot_be_read_trust_nothing_and_say_so(harness: H
     assert view.trust is Trust.NONE
     assert "trust.json is not valid JSON" in harness.found.report.problem
     with pytest.raises(ConfigError, match="is not valid JSON"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
 
 
 async def test_references_in_an_untrusted_url_are_not_expanded(
@@ -422,9 +422,9 @@ async def test_variable_is_substituted_only_with_approval(
     harness.write(srv=fault(env={"A": "${LENS_ONE}", "B": "${LENS_TWO:-default}"}))
     await harness.trust()
     with pytest.raises(ConfigError, match="you have not approved the environment variable LENS_ONE"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     await harness.trust(variables=("LENS_ONE", "PATH"))
-    await harness.lab.engine.connect("srv")
+    await harness.lab.engine.servers.connector.connect("srv")
     seen = json.loads(await harness.lab.text("environment"))
     assert (seen["A"], seen["B"]) == ("one", "default")
     stored = json.loads(harness.store.read_text())
@@ -464,7 +464,7 @@ async def test_arguments_are_passed_verbatim_without_a_shell(harness: Harness, t
     words = [f"; touch {touched}", f"$(touch {touched})", f"`touch {touched}`", "& calc", "a b", "*", "$HOME"]
     harness.write(srv=touching(marker, *words))
     await harness.trust()
-    harness.lab.engine.connect_soon("srv")
+    harness.lab.engine.servers.connector.connect_soon("srv")
     await harness.lab.until(ServerStatus.FAILED)
     assert marker.read_text() == repr(words)
     assert not touched.exists()
@@ -496,7 +496,7 @@ async def test_program_in_the_folder_is_not_mistaken_for_one_on_the_path(
     harness.write(srv={"command": "lens-npx", "cwd": str(harness.folder)})
     view = await harness.trust()
     assert view.program == ""
-    harness.lab.engine.connect_soon("srv")
+    harness.lab.engine.servers.connector.connect_soon("srv")
     failed = await harness.lab.until(ServerStatus.FAILED)
     assert ": not found on PATH" in failed.reason
     assert not marker.exists()
@@ -510,7 +510,7 @@ async def test_server_does_not_inherit_our_environment(
         monkeypatch.setenv(name, "leaked")
     harness.write(srv=fault(env={"MINE": "1"}))
     await harness.trust()
-    await harness.lab.engine.connect("srv")
+    await harness.lab.engine.servers.connector.connect("srv")
     seen = json.loads(await harness.lab.text("environment"))
     assert "leaked" not in seen.values()
     assert seen["MINE"] == "1"
@@ -529,9 +529,9 @@ async def test_passing_the_whole_environment_is_part_of_the_approval(
     assert any("It gets your whole environment" in caution for caution in view.cautions)
     assert ("inheritEnvironment", "true") in view.facts
     with pytest.raises(ConfigError, match="changed"):
-        await harness.lab.engine.connect("srv")
+        await harness.lab.engine.servers.connector.connect("srv")
     await harness.trust()
-    await harness.lab.engine.connect("srv")
+    await harness.lab.engine.servers.connector.connect("srv")
     seen = json.loads(await harness.lab.text("environment"))
     assert seen["OPENAI_API_KEY"] == "key-of-the-user"
     assert b"key-of-the-user" in harness.lab.engine.log.credentials.names_by_value()

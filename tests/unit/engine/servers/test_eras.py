@@ -27,7 +27,7 @@ from inspector.session.state import Route
 from inspector.traffic.records import RecordKind
 from inspector.transport.base import RequestFailed
 from tests.helpers.fakes import INITIALIZED, LoopTime, MemoryWire
-from tests.helpers.servers import timeouts
+from tests.helpers.servers import server_views, timeouts
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 ENTRY = StdioEntry(name="srv", command="x")
@@ -56,8 +56,8 @@ class Post:
         return self.wire
 
     async def connect(self, entry: StdioEntry = ENTRY, **offered: JSON) -> None:
-        self.engine.add(entry)
-        connecting = asyncio.get_running_loop().create_task(self.engine.connect(entry.name))
+        self.engine.servers.add(entry)
+        connecting = asyncio.get_running_loop().create_task(self.engine.servers.connector.connect(entry.name))
         await asyncio.sleep(0)
         await asyncio.sleep(0)  # the session creates its transport
         request = await self.wire.next()
@@ -136,9 +136,9 @@ async def test_server_may_have_its_own_timeouts(post: Post, timeouts: Timeouts, 
 
 
 async def test_server_may_have_its_own_connection_timeout(post: Post) -> None:
-    post.engine.add(replace(ENTRY, timeouts=Timeouts(connect=2)))
+    post.engine.servers.add(replace(ENTRY, timeouts=Timeouts(connect=2)))
     time = LoopTime()
-    connecting = asyncio.get_running_loop().create_task(post.engine.connect("srv"))
+    connecting = asyncio.get_running_loop().create_task(post.engine.servers.connector.connect("srv"))
     await time.advance(0)
     await time.advance(2.1)
     with pytest.raises(ConnectFailed, match="Timed out after 2 s"):
@@ -166,9 +166,9 @@ async def test_one_unusable_entry_is_reported_and_blocks_no_other(tmp_path: Path
     )
     engine = Engine(server_list)
     problems: list[str] = []
-    engine.problem_found.connect(problems.append)
-    engine.load()
-    assert [(view.name, view.status) for view in engine.views()] == [
+    engine.servers.problem_found.connect(problems.append)
+    engine.servers.load()
+    assert [(view.name, view.status) for view in server_views(engine)] == [
         ("a", ServerStatus.IDLE),
         ("d", ServerStatus.IDLE),
     ]
@@ -182,8 +182,8 @@ async def test_server_that_cannot_be_added_is_not_saved_either(tmp_path: Path) -
     server_list = ServerListFile(tmp_path / "servers.json")
     engine = Engine(server_list)
     with pytest.raises(ConfigError, match="has an unknown protocol version: 'soon'"):
-        engine.save(StdioEntry(name="a", command="x", era="soon"))
-    assert engine.views() == ()
+        engine.servers.save(StdioEntry(name="a", command="x", era="soon"))
+    assert engine.servers.all() == ()
     assert not server_list.path.exists()
     await engine.close()
 
@@ -191,10 +191,10 @@ async def test_server_that_cannot_be_added_is_not_saved_either(tmp_path: Path) -
 async def test_view_says_when_certificates_are_not_verified() -> None:
     engine = Engine()
     unchecked = NetworkSettings(verify=False)
-    engine.add(HttpEntry(name="a", url="https://x"))
-    engine.add(HttpEntry(name="b", url="https://x", network=unchecked))
-    engine.add(StdioEntry(name="c", command="x"))
-    assert [(view.name, view.is_verified) for view in engine.views()] == [
+    engine.servers.add(HttpEntry(name="a", url="https://x"))
+    engine.servers.add(HttpEntry(name="b", url="https://x", network=unchecked))
+    engine.servers.add(StdioEntry(name="c", command="x"))
+    assert [(view.name, view.is_verified) for view in server_views(engine)] == [
         ("a", True),
         ("b", False),
         ("c", True),

@@ -34,10 +34,12 @@ async def engine() -> AsyncIterator[Engine]:
 
 async def connect(engine: Engine, server: FaultServer, keep_alive: float = 0) -> None:
     timeouts = Timeouts(keep_alive=keep_alive)
-    engine.add(HttpEntry(name="a", url=server.url(), era="2025-11-25", type="http", timeouts=timeouts))
+    engine.servers.add(
+        HttpEntry(name="a", url=server.url(), era="2025-11-25", type="http", timeouts=timeouts)
+    )
     changes = asyncio.Event()
     engine.servers.changed.connect(lambda view: changes.set() if view.stream_problem else None)
-    await engine.connect("a")
+    await engine.servers.connector.connect("a")
     await changes.wait()
 
 
@@ -45,7 +47,7 @@ async def test_server_stays_connected_without_the_stream_of_server_messages(
     engine: Engine, server: FaultServer
 ) -> None:
     await connect(engine, server)
-    view = engine.view("a")
+    view = engine.servers.get("a").view
     assert (view.status, view.stream_problem) == (ServerStatus.CONNECTED, GONE)
     await engine.servers.get("a").client.ping()
     texts = [engine.log.raw(row).decode() for row in _rows(engine, RecordKind.STATE)]
@@ -57,7 +59,7 @@ async def test_reopened_stream_is_recorded_and_shown(engine: Engine, server: Fau
     enough = asyncio.Event()
     server.order("GET", faults.held(enough))
     await engine.servers.get("a").session.reopen_stream()
-    assert engine.view("a").stream_problem == ""
+    assert engine.servers.get("a").view.stream_problem == ""
     texts = [engine.log.raw(row) for row in _rows(engine, RecordKind.STATE)]
     assert texts[-1] == b"Server messages are received again."
     enough.set()

@@ -22,7 +22,7 @@ from inspector.protocol.handshake import ClientProfile, InitializeHandshake
 from inspector.session.state import Route
 from inspector.traffic.records import RecordKind, Status
 from tests.helpers.fakes import LoopTime, MemoryWire
-from tests.helpers.servers import timeouts
+from tests.helpers.servers import server_views, timeouts
 
 PROFILE = ClientProfile("lens", "Lens", "0", NOTHING)
 
@@ -35,7 +35,7 @@ class RestartStage:
         self.refusals: list[ConnectFailed] = []
         self.views: list[ServerView] = []
         self.engine = Engine(settings=timeouts(request=10))
-        self.engine.server_changed.connect(self.views.append)
+        self.engine.servers.changed.connect(self.views.append)
         monkeypatch.setattr(server_module, "make_routes", lambda *_: (self._route(),))
         self.time = LoopTime()
 
@@ -55,10 +55,10 @@ class RestartStage:
         entry = StdioEntry(
             name="srv", command="x", auto_restart=auto_restart, timeouts=timeouts or Timeouts()
         )
-        self.engine.add(entry)
+        self.engine.servers.add(entry)
 
     async def connect(self) -> None:
-        connecting = asyncio.get_running_loop().create_task(self.engine.connect("srv"))
+        connecting = asyncio.get_running_loop().create_task(self.engine.servers.connector.connect("srv"))
         await self.time.advance(0)
         await self.wire.answer_initialize()
         await connecting
@@ -78,7 +78,7 @@ class RestartStage:
 
     @property
     def view(self) -> ServerView:
-        (view,) = self.engine.views()
+        (view,) = server_views(self.engine)
         return view
 
 
@@ -152,7 +152,7 @@ async def test_connection_that_never_succeeded_is_not_retried(stage: RestartStag
     stage.add()
     stage.refusals = [ConnectFailed("No such command.", "Install it.")]
     with pytest.raises(ConnectFailed):
-        await stage.engine.connect("srv")
+        await stage.engine.servers.connector.connect("srv")
     await stage.time.advance(100)
     assert len(stage.wires) == 1
 
@@ -218,7 +218,7 @@ async def test_clicking_disconnect_ends_the_delay(stage: RestartStage) -> None:
     stage.add()
     await stage.connect()
     await stage.lose()
-    await stage.engine.disconnect("srv")
+    await stage.engine.servers.connector.disconnect("srv")
     assert stage.view.status is not ServerStatus.RECONNECTING
     await stage.time.advance(100)
     assert len(stage.wires) == 1
@@ -230,7 +230,7 @@ async def test_clicking_disconnect_cancels_a_running_attempt(stage: RestartStage
     await stage.lose()
     await stage.time.advance(1.1)
     assert len(stage.wires) == 2
-    await stage.engine.disconnect("srv")
+    await stage.engine.servers.connector.disconnect("srv")
     await stage.time.advance(100)
     assert len(stage.wires) == 2
     assert stage.wire.is_closed
@@ -245,13 +245,15 @@ async def test_click_at_the_moment_of_the_loss_counts(stage: RestartStage) -> No
 
     def click(view: ServerView) -> None:
         if view.status is ServerStatus.FAILED and not clicks:
-            clicks.append(asyncio.get_running_loop().create_task(stage.engine.disconnect("srv")))
+            clicks.append(
+                asyncio.get_running_loop().create_task(stage.engine.servers.connector.disconnect("srv"))
+            )
 
-    stage.engine.server_changed.connect(click)
+    stage.engine.servers.changed.connect(click)
     await stage.lose()
     await stage.time.advance(100)
     assert len(stage.wires) == 1
-    stage.engine.server_changed.disconnect(click)
+    stage.engine.servers.changed.disconnect(click)
     await stage.connect()
     await stage.lose()
     assert stage.view.status is ServerStatus.RECONNECTING  # later losses are handled again
@@ -261,7 +263,7 @@ async def test_a_removed_server_is_not_connected_again(stage: RestartStage) -> N
     stage.add()
     await stage.connect()
     await stage.lose()
-    await stage.engine.remove("srv")
+    await stage.engine.servers.remove("srv")
     await stage.time.advance(100)
     assert len(stage.wires) == 1
 
@@ -324,6 +326,6 @@ async def test_keep_alive_is_off_by_default(stage: RestartStage) -> None:
 async def test_keep_alive_stops_with_the_connection(stage: RestartStage) -> None:
     stage.add(timeouts=Timeouts(keep_alive=30))
     await stage.connect()
-    await stage.engine.disconnect("srv")
+    await stage.engine.servers.connector.disconnect("srv")
     await stage.time.advance(3600)
     assert stage.wire.sends_nothing()

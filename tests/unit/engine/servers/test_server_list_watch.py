@@ -17,7 +17,7 @@ from inspector.config.servers.server_list import ServerListFile
 from inspector.engine.engine import Engine
 from inspector.engine.servers import server_list_watch
 from inspector.engine.views import ServerStatus
-from tests.helpers.servers import ARGV, Lab, fault_entry
+from tests.helpers.servers import ARGV, Lab, fault_entry, server_views
 
 
 class Harness:
@@ -37,7 +37,7 @@ class Harness:
         self.path.write_text(json.dumps({"mcpServers": servers}))
 
     def names(self) -> list[str]:
-        return [view.name for view in self.engine.views()]
+        return [view.name for view in server_views(self.engine)]
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def fault(**members: JSON) -> JSON:
 
 async def test_manual_edit_is_reported_field_by_field_and_applied(harness: Harness) -> None:
     harness.write(a={"command": "x", "env": {"K": "1"}}, b={"command": "y"})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.engine.server_list_watch.start()
     harness.write(a={"command": "x", "args": ["-v"], "env": {"K": "2"}}, c={"url": "http://localhost:1/mcp"})
     diff = await harness.diffs.get()
@@ -70,17 +70,17 @@ async def test_manual_edit_is_reported_field_by_field_and_applied(harness: Harne
         ),
     )
     assert harness.names() == ["a", "c"]
-    entry = harness.engine.entry("a")
+    entry = harness.engine.servers.entry("a")
     assert isinstance(entry, StdioEntry)
     assert entry.args == ("-v",)
 
 
 async def test_unchanged_connections_are_left_alone(harness: Harness) -> None:
     harness.write(same=fault(), other=fault(), gone=fault())
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.engine.server_list_watch.start()
     for name in ("same", "other", "gone"):
-        await harness.engine.connect(name)
+        await harness.engine.servers.connector.connect(name)
     pids = {name: harness.lab.view(name).pid for name in ("same", "other")}
     harness.write(new=fault(), same=fault(notes="seen"), other=fault(env={"K": "v"}))
     await harness.diffs.get()
@@ -93,13 +93,13 @@ async def test_unchanged_connections_are_left_alone(harness: Harness) -> None:
 
 async def test_our_own_writes_are_not_changes(harness: Harness) -> None:
     harness.write(a={"command": "x"})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.engine.server_list_watch.start()
-    harness.engine.save(fault_entry(name="b"))
-    await harness.engine.servers.update("a", replace(harness.engine.entry("a"), name="c"))
+    harness.engine.servers.save(fault_entry(name="b"))
+    await harness.engine.servers.update("a", replace(harness.engine.servers.entry("a"), name="c"))
     await harness.engine.servers.duplicate("c")
-    await harness.engine.set_enabled("b", False)
-    await harness.engine.remove("c 2")
+    await harness.engine.servers.set_enabled("b", False)
+    await harness.engine.servers.remove("c 2")
     assert not await harness.engine.server_list_watch.reload()
     harness.path.write_text(harness.path.read_text().replace('"x"', '"y"'))
     diff = await harness.diffs.get()  # the first reported change is the external one
@@ -109,9 +109,9 @@ async def test_our_own_writes_are_not_changes(harness: Harness) -> None:
 
 async def test_external_write_just_before_ours_is_applied_too(harness: Harness) -> None:
     harness.write(a={"command": "x"})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.write(a={"command": "x"}, theirs={"command": "y"})
-    harness.engine.save(fault_entry(name="ours"))
+    harness.engine.servers.save(fault_entry(name="ours"))
     diff = await harness.engine.server_list_watch.reload()
     assert diff.added == ("theirs",)
     assert harness.names() == ["a", "theirs", "ours"]
@@ -119,7 +119,7 @@ async def test_external_write_just_before_ours_is_applied_too(harness: Harness) 
 
 async def test_broken_file_keeps_the_loaded_servers_and_says_where(harness: Harness) -> None:
     harness.write(a={"command": "x"}, b={"command": "y"})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.engine.server_list_watch.start()
     harness.path.write_text('{"mcpServers": {\n  "a": }')
     assert "line 2, column 8" in await harness.problems.get()
@@ -135,7 +135,7 @@ async def test_broken_file_keeps_the_loaded_servers_and_says_where(harness: Harn
 
 async def test_deleted_file_removes_no_server(harness: Harness) -> None:
     harness.write(a={"command": "x"})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.engine.server_list_watch.start()
     harness.path.unlink()
     assert "no longer exists" in await harness.problems.get()
@@ -146,8 +146,8 @@ async def test_deleted_file_removes_no_server(harness: Harness) -> None:
 
 async def test_server_disabled_in_the_file_is_disconnected(harness: Harness) -> None:
     harness.write(a=fault())
-    harness.engine.load()
-    await harness.engine.connect("a")
+    harness.engine.servers.load()
+    await harness.engine.servers.connector.connect("a")
     harness.write(a=fault(disabled=True))
     await harness.engine.server_list_watch.reload()
     assert harness.lab.view("a").status is ServerStatus.DISABLED
@@ -155,8 +155,8 @@ async def test_server_disabled_in_the_file_is_disconnected(harness: Harness) -> 
 
 async def test_server_renamed_in_the_file_keeps_its_identity(harness: Harness) -> None:
     harness.write(a={"command": "x"}, old=fault(), z={"command": "x"})
-    harness.engine.load()
-    await harness.engine.connect("old")
+    harness.engine.servers.load()
+    await harness.engine.servers.connector.connect("old")
     await harness.engine.secrets.put("oauth/https%3A%2F%2Fissuer/old/tokens", "t")
     renamed: list[tuple[str, str]] = []
     harness.engine.servers.renamed.connect(lambda old, new: renamed.append((old.name, new.name)))
@@ -170,8 +170,8 @@ async def test_server_renamed_in_the_file_keeps_its_identity(harness: Harness) -
 
 async def test_rename_to_a_taken_name_is_reported(harness: Harness) -> None:
     harness.write(old={"command": "x"})
-    harness.engine.load()
-    harness.engine.add(StdioEntry(name="mine", command="y"))
+    harness.engine.servers.load()
+    harness.engine.servers.add(StdioEntry(name="mine", command="y"))
     harness.write(mine={"command": "x"})
     await harness.engine.server_list_watch.reload()
     assert "A server named 'mine' already exists" in await harness.problems.get()
@@ -180,7 +180,7 @@ async def test_rename_to_a_taken_name_is_reported(harness: Harness) -> None:
 
 async def test_ambiguous_rename_is_not_treated_as_a_rename(harness: Harness) -> None:
     harness.write(a={"command": "x"}, b={"command": "x"})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.write(c={"command": "x"}, d={"command": "x"})
     diff = await harness.engine.server_list_watch.reload()
     assert (diff.added, diff.removed, diff.renamed) == (("c", "d"), ("a", "b"), ())
@@ -188,8 +188,8 @@ async def test_ambiguous_rename_is_not_treated_as_a_rename(harness: Harness) -> 
 
 async def test_changed_order_is_shown(harness: Harness) -> None:
     harness.write(a={"command": "x"}, b={"command": "y"})
-    harness.engine.load()
-    harness.engine.add(fault_entry(name="passing"))
+    harness.engine.servers.load()
+    harness.engine.servers.add(fault_entry(name="passing"))
     orders: list[tuple[str, ...]] = []
     harness.engine.servers.order_changed.connect(orders.append)
     harness.write(b={"command": "y"}, a={"command": "x"})
@@ -200,7 +200,7 @@ async def test_changed_order_is_shown(harness: Harness) -> None:
 
 async def test_secret_changed_in_the_file_is_not_shown(harness: Harness) -> None:
     harness.write(a={"url": "http://x/?token=t0p", "headers": {"Authorization": "Bearer one"}})
-    harness.engine.load()
+    harness.engine.servers.load()
     harness.write(a={"url": "http://x/?token=0ther", "headers": {"Authorization": "Bearer two"}})
     (change,) = (await harness.engine.server_list_watch.reload()).changed
     assert [each.field for each in change.fields] == ["url", "headers.Authorization"]
@@ -209,10 +209,10 @@ async def test_secret_changed_in_the_file_is_not_shown(harness: Harness) -> None
 
 
 async def test_name_conflict_with_an_unsaved_server_is_reported(harness: Harness) -> None:
-    harness.engine.load()
-    harness.engine.add(fault_entry(name="a"))
+    harness.engine.servers.load()
+    harness.engine.servers.add(fault_entry(name="a"))
     problems: list[str] = []
-    harness.engine.problem_found.connect(problems.append)
+    harness.engine.servers.problem_found.connect(problems.append)
     harness.write(a={"command": "x"}, b={"command": "y"})
     await harness.engine.server_list_watch.reload()
     assert harness.names() == ["b", "a"]

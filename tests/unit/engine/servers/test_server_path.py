@@ -245,13 +245,13 @@ async def test_server_waits_for_the_login_shell_and_finds_its_program(
     (tmp_path / ".bashrc").write_text('PATH="$HOME/.nvm/versions/node/v20.1.0/bin:$PATH"')
     engine = Engine()
     seen: list[ServerView] = []
-    engine.server_changed.connect(seen.append)
+    engine.servers.changed.connect(seen.append)
     engine.server_path.is_desktop_start = True
     engine.begin()
     try:
-        engine.add(StdioEntry(name="srv", command="lens-npx", args=("-y", "some-server")))
-        await engine.connect("srv")
-        view = engine.view("srv")
+        engine.servers.add(StdioEntry(name="srv", command="lens-npx", args=("-y", "some-server")))
+        await engine.servers.connector.connect("srv")
+        view = engine.servers.get("srv").view
         assert view.status is ServerStatus.CONNECTED
         assert view.path_source == "as MCP Lens was started, and 1 folder from the login shell (/bin/bash)"
         assert "the PATH of the login shell" in [each.waits_for for each in seen]
@@ -263,13 +263,13 @@ async def test_server_waits_for_the_login_shell_and_finds_its_program(
 async def test_changed_setting_is_shown_by_commands_only() -> None:
     engine = Engine()
     try:
-        engine.add(StdioEntry(name="command", command="x"))
-        engine.add(HttpEntry(name="url", url="http://127.0.0.1:9/mcp"))
+        engine.servers.add(StdioEntry(name="command", command="x"))
+        engine.servers.add(HttpEntry(name="url", url="http://127.0.0.1:9/mcp"))
         changed: list[tuple[str, str]] = []
-        engine.server_changed.connect(lambda view: changed.append((view.name, view.path_source)))
+        engine.servers.changed.connect(lambda view: changed.append((view.name, view.path_source)))
         await engine.settings.set("connections.serverPath", "/opt/x")
         assert ("command", "custom, from Settings") in changed
-        assert engine.view("url").path_source == ""
+        assert engine.servers.get("url").view.path_source == ""
     finally:
         await engine.close()
 

@@ -46,11 +46,11 @@ async def test_server_with_an_unknown_version_can_be_inspected_after_a_choice(
 ) -> None:
     engine.servers.save(HttpEntry(name="a", url=server.url(), era=era, type="http"))
     with pytest.raises(ConnectFailed, match=DRAFT):
-        await engine.connect("a")
-    assert engine.view("a").continue_as == "2025-11-25"
+        await engine.servers.connector.connect("a")
+    assert engine.servers.get("a").view.continue_as == "2025-11-25"
     await engine.servers.set_continue_as("a", "2025-11-25")
-    await engine.connect("a")
-    view = engine.view("a")
+    await engine.servers.connector.connect("a")
+    view = engine.servers.get("a").view
     assert (view.status, view.continue_as) == (ServerStatus.CONNECTED, "")
     assert view.negotiated is not None
     assert view.negotiated.revision is R4
@@ -66,13 +66,15 @@ async def test_server_with_an_unknown_version_can_be_inspected_after_a_choice(
 
 async def test_headers_have_the_version_that_the_server_named(engine: Engine, server: FaultServer) -> None:
     """It is the only one that such a server certainly accepts."""
-    engine.add(HttpEntry(name="a", url=server.url(), era="2025-11-25", type="http", continue_as="2025-11-25"))
-    await engine.connect("a")
+    engine.servers.add(
+        HttpEntry(name="a", url=server.url(), era="2025-11-25", type="http", continue_as="2025-11-25")
+    )
+    await engine.servers.connector.connect("a")
     await engine.servers.get("a").client.ping()
     assert server.called("ping")[0].headers["mcp-protocol-version"] == DRAFT
 
 
 async def test_only_a_version_with_initialize_can_be_chosen(engine: Engine, tmp_path: Path) -> None:
-    engine.add(HttpEntry(name="a", url="http://127.0.0.1:9/"))
+    engine.servers.add(HttpEntry(name="a", url="http://127.0.0.1:9/"))
     with pytest.raises(ConfigError, match="continueAs"):
         await engine.servers.set_continue_as("a", "2026-07-28")

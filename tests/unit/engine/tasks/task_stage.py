@@ -61,7 +61,7 @@ class TaskDesk:
         self.store.removed.connect(lambda server, id: self.removed.append(id))
         self.time = LoopTime()
         monkeypatch.setattr(server_module, "make_routes", lambda *_: (self._route(),))
-        self.engine.add(StdioEntry(name="srv", command="x"))
+        self.engine.servers.add(StdioEntry(name="srv", command="x"))
 
     def _route(self) -> Route:
         profile = ClientProfile("lens", "Lens", "0", exact_capabilities(self._declared))
@@ -76,7 +76,7 @@ class TaskDesk:
         return self.wire
 
     async def connect(self, offered: JSONObject | None = None) -> None:
-        connecting = asyncio.get_running_loop().create_task(self.engine.connect("srv"))
+        connecting = asyncio.get_running_loop().create_task(self.engine.servers.connector.connect("srv"))
         await self.settle()
         request = await self.wire.next()
         offers = offered or (CORE if self.revision is R4 else EXTENSION)

@@ -293,7 +293,7 @@ async def test_long_lists_are_truncated_and_the_omission_is_reported(
 ) -> None:
     async with task_harness(R4, monkeypatch) as harness:
         problems: list[str] = []
-        harness.engine.problem_found.connect(problems.append)
+        harness.engine.servers.problem_found.connect(problems.append)
         refreshing = asyncio.get_running_loop().create_task(harness.store.refresh("srv"))
         await harness.reply(tasks=[state("working", taskId=f"t{number}") for number in range(10_002)])
         assert await refreshing == 10_000
@@ -313,7 +313,7 @@ async def test_the_extension_has_no_list(monkeypatch: pytest.MonkeyPatch) -> Non
 async def test_removing_the_server_forgets_its_tasks(monkeypatch: pytest.MonkeyPatch) -> None:
     async with task_harness(R5, monkeypatch) as harness:
         calling = await harness.run()
-        await harness.engine.remove("srv")
+        await harness.engine.servers.remove("srv")
         assert (await calling).kind is OutcomeKind.FAILED
         assert harness.store.views("srv") == ()
 

@@ -129,7 +129,7 @@ async def engine(company: Company) -> AsyncIterator[Engine]:
     engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
     engine.logins.open_url = browse
     await engine.secrets.put("secret", "hush")
-    engine.add(HttpEntry(name=SERVER, url=company.world.url, type="http", auth=company.settings))
+    engine.servers.add(HttpEntry(name=SERVER, url=company.world.url, type="http", auth=company.settings))
     yield engine
     await engine.close()
 
@@ -137,7 +137,7 @@ async def engine(company: Company) -> AsyncIterator[Engine]:
 async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_token(
     engine: Engine, company: Company
 ) -> None:
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     wanted: list[LoginRequested] = []
     engine.logins.login_requested.connect(wanted.append)
     works = company.world.paths["/idp/token"]
@@ -147,16 +147,16 @@ async def test_user_is_asked_to_log_in_when_the_provider_rejects_the_stored_toke
     assert outcome.kind is OutcomeKind.FAILED
     assert [one.occasion for one in wanted] == [LoginReason.TOKEN_REJECTED]
     company.world.paths["/idp/token"] = works
-    await engine.disconnect(SERVER)
-    await engine.connect(SERVER)
+    await engine.servers.connector.disconnect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     assert len(company.requested()) == 2
 
 
 async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediately(
     engine: Engine, company: Company
 ) -> None:
-    await engine.connect(SERVER)
-    await engine.disconnect(SERVER)
+    await engine.servers.connector.connect(SERVER)
+    await engine.servers.connector.disconnect(SERVER)
     works, refused = company.world.paths["/idp/token"], list[ReceivedRequest]()
 
     def refuse_once(seen: ReceivedRequest) -> ScriptedResponse:
@@ -167,7 +167,7 @@ async def test_connecting_after_the_stored_token_was_rejected_logs_in_immediatel
 
     company.world.paths["/idp/token"] = refuse_once
     company.world.tokens.clear()
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     assert (len(refused), len(company.requested())) == (1, 2)
 
 
@@ -277,9 +277,11 @@ async def test_background_login_says_why_the_user_is_needed(harness: Harness, wo
     """For every grant type."""
     engine = Engine(clock=FakeClock())
     await engine.secrets.put("secret", "hush")
-    engine.add(HttpEntry(name=SERVER, url=world.url, type="http", auth=OAuthSettings(grant="enterprise")))
+    engine.servers.add(
+        HttpEntry(name=SERVER, url=world.url, type="http", auth=OAuthSettings(grant="enterprise"))
+    )
     with pytest.raises(NeedsLogin) as caught:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
     assert "identity provider" in str(caught.value) or "settings" in str(caught.value)
     await engine.close()
 
@@ -288,7 +290,7 @@ async def test_only_the_configured_provider_may_be_in_a_private_network(
     engine: Engine, company: Company
 ) -> None:
     settings = replace(at(company, "https://10.1.2.3/idp"), issuer="")
-    engine.add(HttpEntry(name="far", url="https://mcp.example/mcp", type="http", auth=settings))
+    engine.servers.add(HttpEntry(name="far", url="https://mcp.example/mcp", type="http", auth=settings))
     allowance = engine.logins._account("far").tools.allowance
     assert check_url("https://10.1.2.3/idp/token", allowance).host == "10.1.2.3"
     with pytest.raises(UrlBlocked):
@@ -297,7 +299,7 @@ async def test_only_the_configured_provider_may_be_in_a_private_network(
 
 async def test_user_started_login_is_not_ended_by_an_automatic_one(engine: Engine, company: Company) -> None:
     """The user is on the login page: a rejected request must not close it."""
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
         await engine.secrets.delete(name)
     opened: asyncio.Queue[str] = asyncio.Queue()

@@ -332,13 +332,13 @@ async def engine(company: Company) -> AsyncIterator[Engine]:
     engine.logins.opens_browser = frozenset({LoginReason.CONNECT})
     engine.logins.open_url = browse
     await engine.secrets.put("secret", "hush")
-    engine.add(HttpEntry(name=SERVER, url=company.world.url, type="http", auth=company.settings))
+    engine.servers.add(HttpEntry(name=SERVER, url=company.world.url, type="http", auth=company.settings))
     yield engine
     await engine.close()
 
 
 async def test_connecting_opens_the_login_page_and_continues(engine: Engine, company: Company) -> None:
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     assert [tool.name for tool in (await engine.list_tools(SERVER)).items] == ["read"]
     assert len(company.requested()) == 1
 
@@ -346,7 +346,7 @@ async def test_connecting_opens_the_login_page_and_continues(engine: Engine, com
 async def test_rejected_token_is_replaced_silently_while_the_provider_login_lasts(
     engine: Engine, company: Company
 ) -> None:
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     company.world.tokens.clear()
     await engine.list_tools(SERVER)
     assert len(company.requested()) == 1
@@ -354,7 +354,7 @@ async def test_rejected_token_is_replaced_silently_while_the_provider_login_last
 
 
 async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engine, company: Company) -> None:
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     wanted: list[LoginRequested] = []
     engine.logins.login_requested.connect(wanted.append)
     for name in [secret.name for secret in await engine.secrets.stored() if secret.name.endswith("/sign-in")]:
@@ -373,14 +373,14 @@ async def test_expired_provider_login_is_reported_and_no_page_opens(engine: Engi
 async def test_without_a_browser_connecting_needs_a_login(engine: Engine, company: Company) -> None:
     engine.logins.opens_browser = frozenset()
     with pytest.raises(NeedsLogin):
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
     assert company.requested() == []
 
 
 async def test_logging_out_ends_the_provider_login_and_revokes_its_token(
     engine: Engine, company: Company
 ) -> None:
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     await engine.logins.log_out(SERVER)
     [revoked] = company.world.requested("/idp/revoke")
     assert revoked.form["token"] == "idp-refresh-1"
@@ -391,7 +391,7 @@ async def test_logging_out_ends_the_provider_login_and_revokes_its_token(
 async def test_forgetting_the_tokens_forgets_the_provider_login_without_revocation(
     engine: Engine, company: Company
 ) -> None:
-    await engine.connect(SERVER)
+    await engine.servers.connector.connect(SERVER)
     await engine.logins.delete_tokens(SERVER)
     assert company.world.requested("/idp/revoke") == []
     names = [secret.name for secret in await engine.secrets.stored()]

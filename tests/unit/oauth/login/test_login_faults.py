@@ -82,7 +82,7 @@ async def engine(demo: LoginDemo) -> AsyncIterator[Engine]:
     demo.forget()
     engine = Engine(secrets=Secrets())
     engine.logins.open_url = log_in
-    engine.add(HttpEntry(name=NAME, url=demo.url, type="http"))
+    engine.servers.add(HttpEntry(name=NAME, url=demo.url, type="http"))
     yield engine
     await engine.close()
 
@@ -125,15 +125,15 @@ async def use_company(demo: LoginDemo, engine: Engine) -> None:
         client_secret=SecretRef("desk"),
         identity_provider=provider,
     )
-    await engine.remove(NAME)
-    engine.add(HttpEntry(name=NAME, url=demo.url, type="http", auth=auth))
+    await engine.servers.remove(NAME)
+    engine.servers.add(HttpEntry(name=NAME, url=demo.url, type="http", auth=auth))
 
 
 async def test_demo_identity_provider_needs_one_login_per_user(demo: LoginDemo, engine: Engine) -> None:
     await use_company(demo, engine)
     first = await walk(engine, Overrides(is_strict=True))
     assert (first.failure, first.is_over) == ("", True)
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     outcome = await engine.tool_caller.call(NAME, ToolCall("whoami"))
     assert outcome.kind is OutcomeKind.RESULT
     assert b'"ada"' in outcome.response
@@ -259,7 +259,7 @@ async def test_refresh_fault_is_found(engine: Engine, demo: LoginDemo, name: str
 async def test_step_up_fault_is_found(engine: Engine, demo: LoginDemo, name: str, id: str) -> None:
     demo.only(name)
     engine.logins.opens_browser = frozenset(LoginReason)
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     for _ in range(2):
         await engine.tool_caller.call(NAME, ToolCall("write_note", {"text": "b"}))
     assert id in {found.id for found in engine.logins.findings(NAME)}
@@ -267,7 +267,7 @@ async def test_step_up_fault_is_found(engine: Engine, demo: LoginDemo, name: str
 
 async def test_more_scopes_are_asked_for_when_a_tool_needs_them(engine: Engine, demo: LoginDemo) -> None:
     engine.logins.opens_browser = frozenset(LoginReason)
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     outcome = await engine.tool_caller.call(NAME, ToolCall("write_note", {"text": "b"}))
     assert outcome.kind is OutcomeKind.RESULT, outcome.summary
     tokens = await engine.logins.tokens(NAME)
@@ -280,10 +280,10 @@ async def test_a_refresh_token_that_is_used_up_leads_to_another_login(
 ) -> None:
     demo.only("rotated_refused")
     engine.logins.opens_browser = frozenset(LoginReason)
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     await engine.logins.refresh(NAME)
     with pytest.raises(UserError):
         await engine.logins.refresh(NAME)
     assert await engine.logins.tokens(NAME) is None
-    await engine.connect(NAME)
+    await engine.servers.connector.connect(NAME)
     assert await engine.logins.tokens(NAME) is not None

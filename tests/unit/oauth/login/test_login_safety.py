@@ -60,8 +60,8 @@ async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: Wor
     engine.logins.open_url = browse
     try:
         world.refresh = False
-        engine.add(entry(world))
-        await engine.connect(SERVER)
+        engine.servers.add(entry(world))
+        await engine.servers.connector.connect(SERVER)
         clock.advance(4_000)
         assert (await engine.tool_caller.call(SERVER, ToolCall("read"))).kind is OutcomeKind.RESULT
         assert len(world.requested("/authorize")) == 2
@@ -70,8 +70,8 @@ async def test_expired_token_without_a_refresh_token_leads_to_a_login(world: Wor
 
 
 async def test_logging_out_leaves_no_token_of_a_previous_issuer(engine: Engine, world: World) -> None:
-    engine.add(entry(world))
-    await engine.connect(SERVER)
+    engine.servers.add(entry(world))
+    await engine.servers.connector.connect(SERVER)
     store = LoginStore(engine.secrets, SERVER, world.url)
     held = await store.newest_login()
     assert held is not None
@@ -83,8 +83,8 @@ async def test_logging_out_leaves_no_token_of_a_previous_issuer(engine: Engine, 
 
 
 async def test_forgetting_tokens_leaves_none_of_a_previous_issuer(engine: Engine, world: World) -> None:
-    engine.add(entry(world))
-    await engine.connect(SERVER)
+    engine.servers.add(entry(world))
+    await engine.servers.connector.connect(SERVER)
     store = LoginStore(engine.secrets, SERVER, world.url)
     held = await store.newest_login()
     assert held is not None
@@ -139,9 +139,9 @@ async def test_without_an_issuer_the_user_is_asked_before_a_jwt_is_sent(
 async def test_unattended_grant_asks_for_consent_and_sends_nothing(
     engine: Engine, world: World, grant: Any
 ) -> None:
-    engine.add(entry(world, OAuthSettings(grant=grant, client_id="c")))
+    engine.servers.add(entry(world, OAuthSettings(grant=grant, client_id="c")))
     with pytest.raises(NeedsLogin, match="Send it "):
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
     assert world.requested("/token") == []
 
 
@@ -149,8 +149,8 @@ async def test_secret_of_another_issuer_is_not_sent_with_a_refresh(engine: Engin
     settings = OAuthSettings(client_id="client-1", client_secret=SecretRef("login/notes/secret"))
     await engine.secrets.put("login/notes/secret", "first")
     world.server["token_endpoint_auth_methods_supported"] = ["client_secret_post", "none"]
-    engine.add(entry(world, settings))
-    await engine.connect(SERVER)
+    engine.servers.add(entry(world, settings))
+    await engine.servers.connector.connect(SERVER)
     await engine.secrets.put("login/notes/secret", MARKER)
     account = engine.logins._account(SERVER)
     account.lifecycle._settings = replace(settings, issuer="https://as.example")
@@ -177,12 +177,12 @@ async def test_a_code_is_not_sent_again_when_the_request_is_tried_again(
 
 
 async def test_removed_server_leaves_no_tokens_of_a_cancelled_login(engine: Engine, world: World) -> None:
-    engine.add(entry(world))
-    await engine.connect(SERVER)
-    await engine.disconnect(SERVER)
+    engine.servers.add(entry(world))
+    await engine.servers.connector.connect(SERVER)
+    await engine.servers.connector.disconnect(SERVER)
     await engine.logins.drop(SERVER)
     engine.logins.authorization_for(entry(world, BearerSettings(token=SecretRef("login/notes/bearer"))))
-    await engine.remove(SERVER)
+    await engine.servers.remove(SERVER)
     assert [secret.name for secret in await engine.secrets.stored()] == []
 
 
@@ -230,9 +230,9 @@ def test_unsendable_header_is_not_quoted() -> None:
 
 async def test_a_bearer_token_with_a_line_break_is_not_quoted(engine: Engine, world: World) -> None:
     await engine.secrets.put("login/notes/bearer", f"{MARKER}\n")
-    engine.add(entry(world, BearerSettings(token=SecretRef("login/notes/bearer"))))
+    engine.servers.add(entry(world, BearerSettings(token=SecretRef("login/notes/bearer"))))
     with pytest.raises(UserError) as caught:
-        await engine.connect(SERVER)
+        await engine.servers.connector.connect(SERVER)
     assert MARKER not in str(caught.value)
 
 
@@ -280,7 +280,7 @@ async def test_key_in_the_server_url_is_shown_only_in_requests_and_sent_nowhere_
     if fault == "of another server":
         world.resource["resource"] = "https://other.example/mcp"
     engine.logins.open_url = browse
-    engine.add(HttpEntry(name=SERVER, url=f"{world.url}?api_key={MARKER}", type="http"))
+    engine.servers.add(HttpEntry(name=SERVER, url=f"{world.url}?api_key={MARKER}", type="http"))
     await engine.logins.start(SERVER)
     view = await engine.logins.run(SERVER)
     reported = [view.failure, view.next_step]
