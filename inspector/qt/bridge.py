@@ -408,11 +408,6 @@ class Bridge(QObject):
             self._queue.popleft()()
             if time.monotonic() >= until:
                 break
-        length = len(self.log)
-        if length - self._shown_length >= _FLOOD_ROWS:
-            self._pause_reading(length)
-        else:
-            self._timer.setInterval(_TICK_MS)
         self._report_rows()
         self._delivered_at = time.monotonic()
         if self._queue:
@@ -420,6 +415,10 @@ class Bridge(QObject):
 
     def _report_rows(self) -> None:
         length, touched = len(self.log), len(self.log.touched)
+        if length - self._shown_length >= _FLOOD_ROWS:
+            self._pause_reading(length)
+        else:
+            self._timer.setInterval(_TICK_MS)
         if (length, touched) != (self._shown_length, self._shown_touched):
             self._shown_length, self._shown_touched = length, touched
             self.traffic_grew.emit(length)
