@@ -11,8 +11,7 @@ import time
 from array import array
 from bisect import bisect_left
 from collections.abc import Callable, Hashable, Iterable, Iterator, MutableSequence, Sequence
-from dataclasses import dataclass
-from typing import Generic, TypeAlias, TypeVar
+from typing import Generic, NamedTuple, TypeAlias, TypeVar
 
 from PySide6.QtCore import (
     QAbstractListModel,
@@ -42,8 +41,7 @@ CENTER = Qt.AlignmentFlag.AlignCenter
 _MAX_RUNS = 20  # runs of rows inserted or removed one by one; more reset the model
 
 
-@dataclass(frozen=True, slots=True)
-class Column(Generic[T]):
+class Column(NamedTuple, Generic[T]):
     """A column of a table: functions that return what the cell of a record shows.
 
     Without a `tone` the text has the color of the view; a tool tip of "" is not shown. `mono` is the scale

@@ -18,7 +18,7 @@ from pytestqt.qtbot import QtBot
 from inspector.base.json.values import JSONObject
 from inspector.engine.calls.tool_calls import ToolCall
 from inspector.protocol.types import Listing, Resource, Tool
-from inspector.qt.models import feature_list, palette
+from inspector.qt.models import feature_list, record_table
 from inspector.qt.models.feature_list import FeatureListModel, Item, ToolsModel, change_slices
 from inspector.qt.models.palette import MAX_SHOWN, PaletteItem, PaletteModel
 from inspector.qt.models.resources import RESOURCES, ResourceTreeModel
@@ -82,7 +82,7 @@ def ticking(monkeypatch: pytest.MonkeyPatch) -> None:
         return now[0]
 
     clock = SimpleNamespace(perf_counter=partial(inspect, [0.0]))
-    for module in (feature_list, palette):
+    for module in (feature_list, record_table):
         monkeypatch.setattr(module, "time", clock)
 
 
