@@ -1,4 +1,4 @@
-"""Base classes of the Tools, Resources and Prompts panels, and the refetching of lists.
+"""Base classes of the Tools, Resources and Prompts panels, refetching of lists, runner of requests.
 
 `SingleListPanel` is a searchable list with the selected item beside it. A list is refetched on
 list_changed notifications, with at most one fetch in flight.
@@ -7,15 +7,18 @@ list_changed notifications, with at most one fetch in flight.
 from __future__ import annotations
 
 import asyncio
+import time
 from collections.abc import Callable, Coroutine, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
-from PySide6.QtCore import QObject
+import shiboken6
+from PySide6.QtCore import QObject, Signal
+from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QVBoxLayout, QWidget
 
 from inspector.base.errors import LensError, UserError
 from inspector.engine.server_view import ServerView
-from inspector.engine.views import ServerStatus
+from inspector.engine.views import CallOutcome, OutcomeKind, ServerStatus
 from inspector.protocol.handshake import NegotiationResult
 from inspector.protocol.types import Listing
 from inspector.qt.bridge import Bridge
@@ -29,7 +32,10 @@ from inspector.qt.widgets.layout import PanelHeader, hsplit, vbox
 from inspector.qt.widgets.notices.empty_state import ContentStack
 from inspector.qt.widgets.notices.notices import Alert
 
+T = TypeVar("T")
+
 _LIST_FAILED, _LIST_EMPTY = "list", "empty list"
+_MAX_CACHED = 100  # outcomes of other tools or prompts
 
 
 class FeaturePanel(Panel):
@@ -302,6 +308,89 @@ class ListRefresher(QObject):
                 await self._fetch()
         finally:
             self._is_fetching = False
+
+
+class Runner(QObject):
+    """Runs one request of a panel at a time and keeps the latest outcome of each tool or prompt.
+
+    Signals:
+        changed: A run started or ended.
+    """
+
+    changed = Signal()
+
+    def __init__(self, bridge: Bridge, owner: QObject) -> None:
+        super().__init__(owner)
+        self._bridge = bridge
+        self._task: asyncio.Task[None] | None = None
+        self._started = 0
+        self._on_failure: Callable[[CallOutcome], object] = lambda outcome: None
+        self.outcomes: dict[str, CallOutcome] = {}
+        self.cancel_action = QAction("Cancel", self)
+        self.cancel_action.triggered.connect(self.cancel)
+
+    @property
+    def is_running(self) -> bool:
+        return self._task is not None
+
+    def run(
+        self,
+        name: str,
+        work: Callable[[], Coroutine[Any, Any, None]],
+        on_failure: Callable[[CallOutcome], object],
+    ) -> None:
+        """Start `work`, which calls `finish` before it shows its outcome.
+
+        `on_failure` gets the outcome if the work is cancelled, even before it starts, or raises UserError.
+        """
+        self._started, self._on_failure = time.monotonic_ns(), on_failure
+        self._task = self._bridge.start(name, self._run(work), self)
+        self._task.add_done_callback(self._on_done)
+        self.changed.emit()
+
+    def cancel(self) -> None:
+        if self._task is not None:
+            self._task.cancel()
+
+    def finish(self) -> None:
+        """End the run: reading a large response takes a while, and the next run need not wait."""
+        if self._task is not None:
+            self._task = None
+            self.changed.emit()
+
+    def in_run(self, callback: Callable[[T], None]) -> Callable[[T], None]:
+        """Wrap `callback` of the current run: what arrives after its end is ignored."""
+        task = self._task
+        return lambda value: callback(value) if task is self._task else None
+
+    def keep(self, name: str, outcome: CallOutcome) -> None:
+        """Keep an outcome for when the user returns to the tool or prompt."""
+        self.outcomes.pop(name, None)
+        self.outcomes[name] = outcome
+        while len(self.outcomes) > _MAX_CACHED:
+            del self.outcomes[next(iter(self.outcomes))]
+
+    async def _run(self, work: Callable[[], Coroutine[Any, Any, None]]) -> None:
+        task = self._task
+        try:
+            await work()
+        except UserError as exc:
+            if task is not self._task:
+                raise
+            self._fail(OutcomeKind.FAILED, exc.summary, exc.next_step)
+
+    def _on_done(self, task: asyncio.Task[None]) -> None:
+        if not shiboken6.isValid(self) or self._bridge.is_closed or task is not self._task:
+            return
+        if task.cancelled():
+            self._fail(OutcomeKind.CANCELLED)
+        else:
+            self.finish()
+
+    def _fail(self, kind: OutcomeKind, summary: str = "", next_step: str = "") -> None:
+        elapsed = time.monotonic_ns() - self._started
+        self.finish()
+        self._on_failure(CallOutcome(kind, elapsed, summary=summary, next_step=next_step))
 
 
 def column_in(widget: QWidget) -> QVBoxLayout:

@@ -250,6 +250,16 @@ def test_prompt_request_can_be_cancelled(lens: Lens) -> None:
     assert lens.actions["prompt.get"].isEnabled()
 
 
+def test_request_to_a_removed_server_says_why_and_ends(lens: Lens) -> None:
+    panel = open_prompts(lens, prompt_server(prompts=[{"name": "alone"}]))
+    panel.view._server = "gone"  # as if it were removed while the request is on its way
+    with lens.bot.waitSignal(panel.view.result.shown, timeout=TIMEOUT) as shown:
+        panel.view.get()
+    assert shown.args[0].kind is OutcomeKind.FAILED
+    assert "No server named 'gone'." in visible_text(panel.view.result)
+    assert panel.view.can_get
+
+
 @pytest.mark.parametrize(
     ("script", "text"),
     [

@@ -98,7 +98,7 @@ def test_periodic_read_stopped_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, resource_server())
     go_to(panel, "counter://it")
     panel.periodic_read.start(PollPlan(1))
-    panel.periodic_read.stop()
+    panel.periodic_read.runner.cancel()
     lens.until(lambda: panel.periodic_read.bar.text() == "Stopped.")
     assert not lens.sent("resources/read")
 
@@ -108,7 +108,7 @@ def test_pending_read_is_cancelled_with_the_periodic_read(lens: Lens) -> None:
     go_to(panel, "do://wait")
     panel.periodic_read.start(PollPlan(1))
     lens.until(lambda: lens.sent("resources/read"))
-    panel.periodic_read.stop()
+    panel.periodic_read.runner.cancel()
     lens.until(lambda: lens.sent("notifications/cancelled"))
     assert panel.periodic_read.bar.text() == "Stopped."
     assert len(lens.sent("resources/read")) == 1
@@ -184,7 +184,7 @@ def test_periodic_read_over_http_sees_a_change_on_a_stateless_server(
     lens.ask(lambda engine: engine.tool_caller.call("demo", ToolCall("bump_counter", {})))
     lens.until(lambda: "1 change ·" in panel.periodic_read.bar.text())
     assert panel.contents.content.text.shown_text() == "1"
-    panel.periodic_read.stop()
+    panel.periodic_read.runner.cancel()
     lens.until(lambda: "Stopped." in panel.periodic_read.bar.text())
 
 

@@ -142,7 +142,7 @@ def test_read_can_be_cancelled_and_the_server_is_notified(lens: Lens) -> None:
 def test_read_cancelled_before_it_starts_finishes(lens: Lens) -> None:
     panel = open_resources(lens, resource_server())
     panel.read()
-    panel.cancel()
+    panel.runner.cancel()
     lens.until(lambda: "Cancelled" in visible_text(panel))
     assert lens.actions["resource.read"].isEnabled()
 

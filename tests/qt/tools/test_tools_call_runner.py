@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import re
 from collections.abc import Callable
@@ -11,12 +12,14 @@ import pytest
 from PySide6.QtCore import Qt
 from PySide6.QtTest import QTest
 
+from inspector.engine.calls.tool_calls import ToolCall
 from inspector.engine.views import OutcomeKind
 from inspector.protocol.connection import ProgressReceived
 from inspector.qt.models.palette import NoteRole
 from inspector.qt.panels.tools.call_options import NO_OPTIONS
 from inspector.qt.panels.tools.panel import CallView
 from inspector.qt.widgets.inputs.popups import PickerPopup
+from inspector.schema.values import FieldError
 from tests.qt.lens_driver import TIMEOUT, Lens, scripted, visible_text
 
 TEXT = {"type": "object", "properties": {"text": {"type": "string"}}}
@@ -268,6 +271,20 @@ def test_late_progress_is_not_shown_on_the_next_call(lens: Lens, monkeypatch: py
     assert "of this one" in visible_text(view)
     with lens.bot.waitSignal(view.result.shown, timeout=TIMEOUT):
         lens.do("tool.cancel")
+
+
+def test_call_can_be_cancelled_while_its_arguments_are_validated(lens: Lens) -> None:
+    view = lens.connect(scripted(tools=[tool("waits")])).call_view
+    assert view.tool is not None
+    check: asyncio.Future[tuple[FieldError, ...]] = asyncio.get_running_loop().create_future()
+    view.runner.call(view.tool, ToolCall("waits", {}), check)
+    lens.settle()
+    with lens.bot.waitSignal(view.result.shown, timeout=TIMEOUT) as shown:
+        lens.do("tool.cancel")
+    assert shown.args[0].kind is OutcomeKind.CANCELLED
+    check.set_result(())  # the validation ends later
+    lens.settle()
+    assert lens.sent("tools/call") == []
 
 
 def test_call_cancelled_immediately_says_so(lens: Lens) -> None:

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import asyncio
-import time
 from functools import cached_property, partial
 
-import shiboken6
 from PySide6.QtCore import QEvent, Qt, Signal
 from PySide6.QtGui import QAction, QGuiApplication, QKeyEvent
 from PySide6.QtWidgets import QWidget
@@ -26,7 +23,7 @@ from inspector.qt.forms.named_values import NamedValue, NamedValues, ValueComple
 from inspector.qt.models.feature_list import PROMPTS, FeatureListModel, Item
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
-from inspector.qt.views.feature_panel import SingleListPanel
+from inspector.qt.views.feature_panel import Runner, SingleListPanel
 from inspector.qt.views.messages import MessagesView, as_text
 from inspector.qt.views.panel import PanelContext
 from inspector.qt.views.response_view import ResponseView
@@ -39,7 +36,6 @@ from inspector.qt.widgets.text.labels import Heading, MutedLabel, PlainLabel
 _MAX_DESCRIPTION_LENGTH = 600
 _SUBMIT_KEYS = (Qt.Key.Key_Return, Qt.Key.Key_Enter)
 _MIN_WIDTH = 180
-_MAX_CACHED = 100  # outcomes of other prompts
 
 
 class PromptsPanel(SingleListPanel):
@@ -102,10 +98,8 @@ class PromptView(QWidget):
         self._actions = actions
         self._prompt: Prompt | None = None
         self._typed: dict[str, dict[str, str | None]] = {}
-        self._outcomes: dict[str, CallOutcome] = {}
         self._is_connected = False
         self.completes = False
-        self._task: asyncio.Task[None] | None = None
         self._title = Heading(theme)
         self._name = MutedLabel(theme)
         self._description = PlainLabel(theme, tone="muted", wrap=True, selectable=True)
@@ -113,8 +107,8 @@ class PromptView(QWidget):
         self.form = NamedValues(theme)
         self._completer = ValueCompleter(bridge, server, self.form)
         self.result = PromptResult(bridge, theme)
-        self._cancel_action = QAction("Cancel", self)
-        self._cancel_action.triggered.connect(self.cancel)
+        self.runner = Runner(bridge, self)
+        self.runner.changed.connect(self.readiness_changed)
         self._lay_out()
 
     @property
@@ -123,7 +117,7 @@ class PromptView(QWidget):
 
     @property
     def can_get(self) -> bool:
-        return self._prompt is not None and self._is_connected and self._task is None
+        return self._prompt is not None and self._is_connected and not self.runner.is_running
 
     def set_connected(self, connected: bool) -> None:
         self._is_connected = connected
@@ -157,38 +151,24 @@ class PromptView(QWidget):
             return
         arguments = self.form.strings()
         prompt = self._prompt
-        self._task = self._bridge.start(f"get {prompt.name}", self._get(prompt, arguments), self)
-        self._task.add_done_callback(partial(self._on_ended, prompt, time.monotonic_ns()))
-        self.result.show_waiting(self._cancel_action)
-        self.readiness_changed.emit()
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        self.result.show_waiting(self.runner.cancel_action)
+        work = partial(self._get, prompt, arguments)
+        self.runner.run(f"get {prompt.name}", work, partial(self._store, prompt))
 
     async def _get(self, prompt: Prompt, arguments: dict[str, str]) -> None:
         name = prompt.name
         outcome = await self._bridge.ask(lambda engine: engine.get_prompt(self._server, name, arguments))
-        self._finish(prompt, outcome)
+        self.runner.finish()
+        self._store(prompt, outcome)
 
-    def _on_ended(self, prompt: Prompt, started: int, task: asyncio.Task[None]) -> None:
-        """Handle a request cancelled before it started, which must be reported too."""
-        if task.cancelled() and shiboken6.isValid(self):
-            self._finish(prompt, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started))
-
-    def _finish(self, prompt: Prompt, outcome: CallOutcome) -> None:
+    def _store(self, prompt: Prompt, outcome: CallOutcome) -> None:
         """Store an outcome with its prompt: shown now, or when the user returns to it."""
-        self._task = None
-        self._outcomes.pop(prompt.name, None)
-        self._outcomes[prompt.name] = outcome
-        while len(self._outcomes) > _MAX_CACHED:
-            del self._outcomes[next(iter(self._outcomes))]
-        self.readiness_changed.emit()
+        self.runner.keep(prompt.name, outcome)
         if self._prompt is not None and self._prompt.name == prompt.name:
             self._show_latest(prompt)
 
     def _show_latest(self, prompt: Prompt) -> None:
-        outcome = self._outcomes.get(prompt.name)
+        outcome = self.runner.outcomes.get(prompt.name)
         if outcome is None:
             self.result.show_nothing(has_arguments=bool(prompt.arguments))
         else:

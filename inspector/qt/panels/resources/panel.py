@@ -8,7 +8,6 @@ from collections.abc import Callable, Coroutine, Set
 from functools import partial
 from typing import Any, TypeVar
 
-import shiboken6
 from PySide6.QtCore import QEvent, Signal
 from PySide6.QtGui import QAction, QKeyEvent
 from PySide6.QtWidgets import QWidget
@@ -27,7 +26,7 @@ from inspector.qt.panels.resources.contents_view import ContentsView, ReadHistor
 from inspector.qt.panels.resources.lists import ResourceHeader, ResourceLists
 from inspector.qt.panels.resources.periodic_read import PeriodicRead
 from inspector.qt.theme import SPACE_2, SPACE_3, Tone
-from inspector.qt.views.feature_panel import FeaturePanel, column_in
+from inspector.qt.views.feature_panel import FeaturePanel, Runner, column_in
 from inspector.qt.views.panel import PanelContext
 from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton
@@ -52,7 +51,6 @@ class ResourcesPanel(FeaturePanel):
         super().__init__(context)
         bridge, server, theme = context.bridge, context.server, context.theme
         self._supports_subscriptions = False
-        self._task: asyncio.Task[None] | None = None
         self._history = ReadHistory()
         self._subscribed: set[str] = set()
         self._changed: set[str] = set()
@@ -61,7 +59,7 @@ class ResourcesPanel(FeaturePanel):
         self.head = ResourceHeader(bridge, server, theme)
         self.contents = ContentsView(bridge, theme)
         self.periodic_read = PeriodicRead(bridge, server, theme, self._store)
-        self._cancel_action = QAction("Cancel", self)
+        self.runner = Runner(bridge, self)
         self._again_action = QAction("Read again", self)
         self._lay_out(self.lists, self._make_right(), [300, 840])
         self._connect()
@@ -69,7 +67,7 @@ class ResourcesPanel(FeaturePanel):
 
     @property
     def can_read(self) -> bool:
-        return self._is_connected and self._task is None and bool(self.head.uri)
+        return self._is_connected and not self.runner.is_running and bool(self.head.uri)
 
     @property
     def can_subscribe(self) -> bool:
@@ -107,14 +105,8 @@ class ResourcesPanel(FeaturePanel):
         """Read the selected resource, even if it was read before."""
         if self.can_read:
             uri = self.head.uri
-            self._task = self._bridge.start(f"read {uri}", self._read(uri), self)
-            self._task.add_done_callback(partial(self._on_ended, uri, time.monotonic_ns()))
-            self.contents.show_waiting(uri, self._cancel_action)
-            self.readiness_changed.emit()
-
-    def cancel(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+            self.contents.show_waiting(uri, self.runner.cancel_action)
+            self.runner.run(f"read {uri}", partial(self._read, uri), partial(self._finish, uri))
 
     async def _read(self, uri: str) -> None:
         outcome = await self._bridge.ask(lambda engine: engine.read_resource(self._server, uri))
@@ -124,19 +116,13 @@ class ResourcesPanel(FeaturePanel):
             if is_read
             else ()
         )
+        self.runner.finish()
         self._finish(uri, outcome, contents)
 
-    def _on_ended(self, uri: str, started: int, task: asyncio.Task[None]) -> None:
-        """Handle a read cancelled before it started, which must be reported too."""
-        if task.cancelled() and shiboken6.isValid(self):
-            self._finish(uri, CallOutcome(OutcomeKind.CANCELLED, time.monotonic_ns() - started), ())
-
-    def _finish(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> None:
-        self._task = None
+    def _finish(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...] = ()) -> None:
         self._store(uri, outcome, contents)
         if uri != self.head.uri:
             self._show_latest()
-        self.readiness_changed.emit()
 
     def _store(self, uri: str, outcome: CallOutcome, contents: tuple[Content, ...]) -> ReadResult:
         """Store a result with its URI: shown now, or when the user returns to it."""
@@ -325,7 +311,7 @@ class ResourcesPanel(FeaturePanel):
         self.lists.uri_typed.connect(self.open_uri)
         self.head.uri_changed.connect(self._on_uri_changed)
         self.contents.uri_requested.connect(self.open_uri)
-        self._cancel_action.triggered.connect(self.cancel)
+        self.runner.changed.connect(self.readiness_changed)
         self._again_action.triggered.connect(self.read)
         self.periodic_read.change_seen.connect(self._on_change_seen)
         self.readiness_changed.connect(self._on_readiness_changed)

@@ -2,16 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
+from functools import partial
 from typing import TypeAlias
 
-import shiboken6
 from PySide6.QtCore import Signal
 from PySide6.QtGui import QPainter, QPaintEvent
 from PySide6.QtWidgets import QWidget
 
-from inspector.base.errors import UserError
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.engine.calls.repetition import Observation, PollPlan
@@ -20,6 +18,7 @@ from inspector.engine.views import CallOutcome, OutcomeKind
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.resources.contents_view import ReadResult
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.views.feature_panel import Runner
 from inspector.qt.views.interval_bar import IntervalBar
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import PlainLabel
@@ -50,9 +49,8 @@ class PeriodicRead(QWidget):
         self._target = ""
         self._uri = ""
         self._changes = 0
-        self._reason = ""  # why it ended by itself
         self._last_kind: OutcomeKind | None = None  # of the previous outcome
-        self._task: asyncio.Task[None] | None = None
+        self.runner = Runner(bridge, self)
         self.bar = IntervalBar(theme, "read")
         self._uri_label = PlainLabel(theme, tone="muted", mono=True, wrap=True)
         self._uri_label.setContentsMargins(SPACE_3, 0, SPACE_3, 0)
@@ -60,17 +58,18 @@ class PeriodicRead(QWidget):
         self._uri_label.hide()
         self.hide()
         self.bar.repeat_requested.connect(self.start)
-        self.bar.stop_requested.connect(self.stop)
+        self.bar.stop_requested.connect(self.runner.cancel)
+        self.runner.changed.connect(self._on_run_changed)
         theme.changed.connect(self.update)
 
     @property
     def uri(self) -> str:
         """The URI being read periodically; "" if there is none."""
-        return self._uri if self._task is not None else ""
+        return self._uri if self.runner.is_running else ""
 
     def set_target(self, uri: str, can_read: bool) -> None:
         """Set what would be read. Results of another resource are cleared."""
-        if uri != self._target and self._task is None:
+        if uri != self._target and not self.runner.is_running:
             self.bar.clear()
             self._uri = ""
         self._target = uri
@@ -79,23 +78,17 @@ class PeriodicRead(QWidget):
 
     def toggle(self) -> None:
         """Open or close it. It stays open while it runs."""
-        self.setVisible(self.isHidden() or self._task is not None)
+        self.setVisible(self.isHidden() or self.runner.is_running)
         if not self.isHidden():
             self.bar.setFocus()
 
     def start(self, plan: PollPlan) -> None:
-        if self._task is not None or not self._target:
+        if self.runner.is_running or not self._target:
             return
         self._uri, self._changes, self._last_kind = self._target, 0, None
         self.bar.clear()
-        self.bar.set_running(True)
-        self._task = self._bridge.start(f"read {self._uri} periodically", self._repeat(self._uri, plan), self)
-        self._task.add_done_callback(self._on_ended)
-        self._show_uri()
-
-    def stop(self) -> None:
-        if self._task is not None:
-            self._task.cancel()
+        work = partial(self._repeat, self._uri, plan)
+        self.runner.run(f"read {self._uri} periodically", work, self._on_failure)
 
     def paintEvent(self, event: QPaintEvent) -> None:
         painter = QPainter(self)
@@ -103,17 +96,15 @@ class PeriodicRead(QWidget):
 
     async def _repeat(self, uri: str, plan: PollPlan) -> None:
         @self._bridge.each_on_window
+        @self.runner.in_run
         def on_observation(observation: Observation) -> None:
-            if shiboken6.isValid(self) and self.uri == uri:
-                self._bridge.start(f"show {uri}", self._show_observation(uri, observation), self)
+            self._bridge.start(f"show {uri}", self._show_observation(uri, observation), self)
 
-        self._reason = ""
-        try:
-            self._reason = await self._bridge.ask(
-                lambda engine: engine.tool_caller.poll_resource(self._server, uri, plan, on_observation)
-            )
-        except UserError as exc:
-            self._reason = str(exc)
+        reason = await self._bridge.ask(
+            lambda engine: engine.tool_caller.poll_resource(self._server, uri, plan, on_observation)
+        )
+        self.runner.finish()
+        self.bar.show_end(reason)
 
     async def _show_observation(self, uri: str, observation: Observation) -> None:
         outcome = observation.outcome
@@ -133,21 +124,17 @@ class PeriodicRead(QWidget):
         if has_changed:
             self.change_seen.emit(uri)
 
-    def _on_ended(self, task: asyncio.Task[None]) -> None:
-        """Handle the end, also of a task cancelled before it started.
+    def _on_failure(self, outcome: CallOutcome) -> None:
+        is_stopped = outcome.kind is OutcomeKind.CANCELLED
+        self.bar.show_end("Stopped." if is_stopped else f"{outcome.summary} {outcome.next_step}".strip())
 
-        Later results are ignored.
-        """
-        if not shiboken6.isValid(self):
-            return
-        self._task = None
-        self.bar.set_running(False)
-        self.bar.show_end("Stopped." if task.cancelled() else self._reason)
+    def _on_run_changed(self) -> None:
+        self.bar.set_running(self.runner.is_running)
         self._show_uri()
 
     def _show_uri(self) -> None:
         """Name the resource if it is not the selected one."""
         is_other = self._uri not in ("", self._target)
-        verb = "Read" if self._task is None else "Reading"
+        verb = "Reading" if self.runner.is_running else "Read"
         self._uri_label.setText(f"{verb} {one_line(shorten(self._uri, _MAX_URI_LENGTH))}" if is_other else "")
         self._uri_label.setVisible(is_other)

@@ -16,7 +16,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, TypeAlias
 
-from PySide6.QtCore import QObject, QTimer, Signal
+from PySide6.QtCore import QObject, QTimer
 from PySide6.QtGui import QAction
 from PySide6.QtWidgets import QProgressBar, QWidget
 
@@ -25,13 +25,14 @@ from inspector.base.units import duration, three_digits
 from inspector.config.calls.variables import Variables
 from inspector.engine.calls.repetition import Observation, PollPlan, RepeatPlan, RepeatReport
 from inspector.engine.calls.tool_calls import ToolAnnotations, ToolCall, takes_arguments
-from inspector.engine.views import CallOutcome, OutcomeKind
+from inspector.engine.views import CallOutcome
 from inspector.protocol.connection import ProgressReceived
 from inspector.protocol.tasks import Task
 from inspector.protocol.types import Tool
 from inspector.qt.bridge import Bridge
 from inspector.qt.panels.tools.call_options import CallDrawer
 from inspector.qt.theme import SPACE_1, SPACE_3, Theme
+from inspector.qt.views.feature_panel import Runner
 from inspector.qt.views.result_view import ResultView
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import hbox, vbox
@@ -39,21 +40,15 @@ from inspector.qt.widgets.notices.notices import Alert, reported
 from inspector.qt.widgets.text.labels import MutedLabel
 from inspector.schema.values import FieldError, FormError
 
-_MAX_CACHED = 100  # outcomes of other tools
 _TOPIC = "consent"
 Work: TypeAlias = Callable[[Tool, ToolCall], Coroutine[Any, Any, None]]
+OnCancelled: TypeAlias = Callable[[CallOutcome], object]
 ArgumentsCheck: TypeAlias = "asyncio.Future[tuple[FieldError, ...]]"
 FetchVariables: TypeAlias = Callable[[str], Coroutine[Any, Any, Variables]]
 
 
-class CallRunner(QObject):
-    """Runs calls and keeps each tool's latest outcome for when the user returns to it.
-
-    Signals:
-        changed: `is_running` may have changed.
-    """
-
-    changed = Signal()
+class CallRunner(Runner):
+    """Runs calls, once they are confirmed, and shows their progress and outcomes."""
 
     def __init__(
         self,
@@ -65,8 +60,7 @@ class CallRunner(QObject):
         alert: Alert,
         result: ResultView,
     ) -> None:
-        super().__init__(result)
-        self._bridge = bridge
+        super().__init__(bridge, result)
         self._server = server
         self._variables = variables
         self._drawer = drawer
@@ -75,17 +69,11 @@ class CallRunner(QObject):
         self._result = result
         self._consent = DestructiveCallConsent(alert)
         self._tool: Tool | None = None
-        self._outcomes: dict[str, CallOutcome] = {}
-        self._task: asyncio.Task[None] | None = None
         self._running: Tool | None = None
         self._task_id = ""  # of the task that the call became
         self._check: ArgumentsCheck | None = None  # of the arguments of the running call
         progress.run_in_background.triggered.connect(self.run_in_background)
-        self._generation = 0
-
-    @property
-    def is_running(self) -> bool:
-        return self._task is not None
+        self.changed.connect(self._on_changed)
 
     @property
     def running_tool(self) -> Tool | None:
@@ -95,7 +83,7 @@ class CallRunner(QObject):
     def has_result(self, name: str) -> bool:
         """Return whether the tool of this name was called, or is being called."""
         running = self.running_tool
-        return name in self._outcomes or (running is not None and running.name == name)
+        return name in self.outcomes or (running is not None and running.name == name)
 
     def set_tool(self, tool: Tool | None) -> None:
         """Set the current tool; another one comes with its latest outcome."""
@@ -106,7 +94,7 @@ class CallRunner(QObject):
         self._consent.withdraw()
         if not self.is_running:
             self._drawer.clear()
-        outcome = self._outcomes.get(tool.name) if tool is not None else None
+        outcome = self.outcomes.get(tool.name) if tool is not None else None
         if tool is not None and outcome is not None:
             self._bridge.start(f"show {tool.name}", self._show(tool, outcome), self)
         else:
@@ -114,19 +102,15 @@ class CallRunner(QObject):
 
     def call(self, tool: Tool, call: ToolCall, check: ArgumentsCheck) -> None:
         """Call a tool once `check` has found no errors; one with destructiveHint needs confirmation once."""
-        self._start_after_consent(tool, call, check, self._call)
+        self._start_after_consent(tool, call, check, self._call, partial(self._on_cancelled, tool))
 
     def repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall, check: ArgumentsCheck) -> None:
-        self._start_after_consent(tool, call, check, partial(self._repeat, plan))
+        stop = self._drawer.repeat_bar.show_stopped
+        self._start_after_consent(tool, call, check, partial(self._repeat, plan), lambda outcome: stop())
 
     def poll(self, plan: PollPlan, tool: Tool, call: ToolCall, check: ArgumentsCheck) -> None:
-        self._start_after_consent(tool, call, check, partial(self._poll, plan))
-
-    def cancel(self) -> None:
-        """Cancel whatever is running."""
-        if self._task is not None:
-            # Deferred: a task cancelled before its first step would never run, nor clean up.
-            self._task.get_loop().call_soon(self._task.cancel)
+        stop = partial(self._drawer.interval_bar.show_end, "Stopped.")
+        self._start_after_consent(tool, call, check, partial(self._poll, plan), lambda outcome: stop())
 
     def run_in_background(self) -> None:
         """Stop waiting for the task the call became; the task continues."""
@@ -135,90 +119,66 @@ class CallRunner(QObject):
             work = self._bridge.ask(lambda engine: engine.tasks.detach(self._server, id))
             self._bridge.start("stop waiting for a task", work, self)
 
-    def _start_after_consent(self, tool: Tool, call: ToolCall, check: ArgumentsCheck, work: Work) -> None:
-        self._consent.request(tool, partial(self._start, tool, call, check, work))
+    def _start_after_consent(
+        self, tool: Tool, call: ToolCall, check: ArgumentsCheck, work: Work, on_cancelled: OnCancelled
+    ) -> None:
+        self._consent.request(tool, partial(self._start, tool, call, check, work, on_cancelled))
 
-    def _start(self, tool: Tool, call: ToolCall, check: ArgumentsCheck, work: Work) -> None:
+    def _start(
+        self, tool: Tool, call: ToolCall, check: ArgumentsCheck, work: Work, on_cancelled: OnCancelled
+    ) -> None:
         if self.is_running:
             return
-        self._check = check
-        self._generation += 1
-        self._running = tool
-        self._task = self._bridge.start(
-            f"call {tool.name}", self._run(tool, call, work, self._generation), self
-        )
-        self._task_id = ""
+        self._running, self._check, self._task_id = tool, check, ""
         self._progress.begin()
-        self.changed.emit()
+        self.run(f"call {tool.name}", partial(self._send, tool, call, work), on_cancelled)
 
-    async def _run(self, tool: Tool, call: ToolCall, work: Work, generation: int) -> None:
-        try:
-            # A UserError: nothing was sent. A FormError: neither, and the editor shows it.
-            with reported(self._alert, "sending"), contextlib.suppress(FormError):
-                await work(tool, call)
-        finally:
-            self._finish(generation)
+    async def _send(self, tool: Tool, call: ToolCall, work: Work) -> None:
+        # A UserError: nothing was sent. A FormError: neither, and the editor shows it.
+        with reported(self._alert, "sending"), contextlib.suppress(FormError):
+            await work(tool, call)
 
     async def _ready(self, call: ToolCall) -> ToolCall:
         """Add the variables. Raises FormError for invalid arguments."""
-        if self._check is not None and (errors := await self._check):
+        if self._check is not None and (errors := await asyncio.shield(self._check)):
             raise FormError(errors)
         return replace(call, variables=await self._variables(call.tool))
 
-    def _finish(self, generation: int) -> None:
-        if generation == self._generation and self._task is not None:
-            self._task = None
+    def _on_changed(self) -> None:
+        if not self.is_running:
             self._progress.end()
-            self.changed.emit()
 
     async def _call(self, tool: Tool, call: ToolCall) -> None:
-        generation = self._generation
-
-        @self._bridge.on_window
-        def on_progress(event: ProgressReceived) -> None:
-            if generation == self._generation:  # else it is late, and another call is running
-                self._progress.show_progress(event)
+        on_progress = self._bridge.on_window(self.in_run(self._progress.show_progress))
 
         @self._bridge.each_on_window
+        @self.in_run
         def on_task(task: Task) -> None:
-            if generation == self._generation:
-                self._task_id = task.id
-                self._progress.show_task(task)
+            self._task_id = task.id
+            self._progress.show_task(task)
 
-        try:
-            ready = await self._ready(call)
-            outcome = await self._bridge.ask(
-                lambda engine: engine.tool_caller.call_for_user(self._server, ready, on_progress, on_task)
-            )
-        except asyncio.CancelledError:
-            elapsed = self._progress.elapsed_ns()
-            self._finish(generation)
-            await self._store(tool, CallOutcome(OutcomeKind.CANCELLED, elapsed))
-            raise
-        self._finish(
-            generation
-        )  # first: reading a large response takes a while, and the next call need not wait
+        ready = await self._ready(call)
+        outcome = await self._bridge.ask(
+            lambda engine: engine.tool_caller.call_for_user(self._server, ready, on_progress, on_task)
+        )
+        self.finish()
         await self._store(tool, outcome)
 
     async def _repeat(self, plan: RepeatPlan, tool: Tool, call: ToolCall) -> None:
-        generation, strip = self._generation, self._drawer.repeat_bar
+        strip = self._drawer.repeat_bar
         strip.clear()
 
         @self._bridge.on_window
+        @self.in_run
         def on_report(report: RepeatReport) -> None:
-            if generation == self._generation:
-                strip.show_report(report)
-                self._progress.show_count(report.done, report.wanted)
+            strip.show_report(report)
+            self._progress.show_count(report.done, report.wanted)
 
-        try:
-            ready = await self._ready(call)
-            report = await self._bridge.ask(
-                lambda engine: engine.tool_caller.repeat(self._server, ready, plan, on_report)
-            )
-        except asyncio.CancelledError:
-            strip.show_stopped()
-            raise
-        self._finish(generation)
+        ready = await self._ready(call)
+        report = await self._bridge.ask(
+            lambda engine: engine.tool_caller.repeat(self._server, ready, plan, on_report)
+        )
+        self.finish()
         strip.show_report(report)
         if report.latest is not None:
             await self._store(tool, report.latest)
@@ -229,25 +189,22 @@ class CallRunner(QObject):
         self._progress.begin(f"Repeating every {plan.interval:g} s")
 
         @self._bridge.each_on_window
+        @self.in_run
         def on_observation(observation: Observation) -> None:
             strip.show_observation(observation)
             self._bridge.start(f"show {tool.name}", self._show_observation(tool, observation), self)
 
-        try:
-            ready = await self._ready(call)
-            reason = await self._bridge.ask(
-                lambda engine: engine.tool_caller.poll_tool(self._server, ready, plan, on_observation)
-            )
-        except asyncio.CancelledError:
-            strip.show_end("Stopped.")
-            raise
+        ready = await self._ready(call)
+        reason = await self._bridge.ask(
+            lambda engine: engine.tool_caller.poll_tool(self._server, ready, plan, on_observation)
+        )
         strip.show_end(reason)
 
+    def _on_cancelled(self, tool: Tool, outcome: CallOutcome) -> None:
+        self._bridge.start(f"show {tool.name}", self._store(tool, outcome), self)
+
     async def _store(self, tool: Tool, outcome: CallOutcome) -> None:
-        self._outcomes.pop(tool.name, None)
-        self._outcomes[tool.name] = outcome
-        while len(self._outcomes) > _MAX_CACHED:
-            del self._outcomes[next(iter(self._outcomes))]
+        self.keep(tool.name, outcome)
         await self._show(tool, outcome)
 
     async def _show(self, tool: Tool, outcome: CallOutcome) -> None:
@@ -255,7 +212,7 @@ class CallRunner(QObject):
             await self._result.show_outcome(outcome, tool.source.get("outputSchema"))
 
     async def _show_observation(self, tool: Tool, observation: Observation) -> None:
-        self._outcomes[tool.name] = observation.outcome
+        self.keep(tool.name, observation.outcome)
         if self._is_selected(tool):
             await self._result.show_observation(observation, tool.source.get("outputSchema"))
 
