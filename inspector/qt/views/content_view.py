@@ -82,7 +82,7 @@ _KIND_EXTENSIONS = {
 class ContentView(QWidget):
     """Shows a `Content`. `copy_action` and `save_action` apply to all of it.
 
-    `strip`, with the switch and the buttons, can be placed elsewhere.
+    `strip`, with the switch and the buttons, can be placed elsewhere. `back` gets a button above it.
 
     Signals:
         uri_requested: The user wants to follow a link; carries its URI.
@@ -90,7 +90,7 @@ class ContentView(QWidget):
 
     uri_requested = Signal(str)
 
-    def __init__(self, theme: Theme, parent: QWidget | None = None) -> None:
+    def __init__(self, theme: Theme, back: QAction | None = None, parent: QWidget | None = None) -> None:
         super().__init__(parent)
         self._theme = theme
         self._content = Content(ContentKind.TEXT)
@@ -110,7 +110,7 @@ class ContentView(QWidget):
         self.save_action = self._action("save", "Save…", self.save)
         self.open_action = self._action("resource", "Open", self._on_open)
         self._open_button = ActionButton(self.open_action)
-        self._lay_out()
+        self._lay_out(back)
         self.forms.chosen.connect(self._on_form_chosen)
         self.text.save_requested.connect(self.save)
         self.clear()
@@ -236,7 +236,7 @@ class ContentView(QWidget):
         action.triggered.connect(slot)
         return action
 
-    def _lay_out(self) -> None:
+    def _lay_out(self, back: QAction | None) -> None:
         hbox(
             self.strip,
             self.forms,
@@ -246,7 +246,8 @@ class ContentView(QWidget):
             margin=(SPACE_3, SPACE_1, SPACE_2, SPACE_1),
         )
         self._pages.addWidget(self.text)
-        vbox(self, self.strip, self.alert, (self._pages, 1), self.saver, gap=0)
+        button = (ActionButton(back, "quiet"), 0, Qt.AlignmentFlag.AlignLeft) if back is not None else None
+        vbox(self, button, self.strip, self.alert, (self._pages, 1), self.saver, gap=0)
 
 
 def _facts(content: Content) -> str:

@@ -21,14 +21,14 @@ from inspector.qt.actions import native_keys
 from inspector.qt.bridge import Bridge
 from inspector.qt.models.servers import UP_STATUSES
 from inspector.qt.models.traffic.console import raw_message_state, rejection_status
-from inspector.qt.theme import SPACE_2, SPACE_3, Theme, Tone
+from inspector.qt.theme import SPACE_2, SPACE_3, Theme
+from inspector.qt.views.response_view import ResponseView
 from inspector.qt.widgets.code.json_view import JsonView
 from inspector.qt.widgets.code.raw_edit import RawEdit, claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, Segments
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
-from inspector.qt.widgets.notices.empty_state import ContentStack, Spinner
+from inspector.qt.widgets.notices.empty_state import Spinner
 from inspector.qt.widgets.notices.notices import Alert
-from inspector.qt.widgets.text.badge import Badge
 from inspector.qt.widgets.text.labels import MutedLabel, PlainLabel
 from inspector.traffic.log import TrafficLog
 from inspector.traffic.records import RecordKind
@@ -289,36 +289,17 @@ class RawComposer(QWidget):
         self.tool_row.addWidget(widget)
 
 
-class RawResponse(QWidget):
+class RawResponse(ResponseView):
     """A sent or received message, or why there is none, with its status and actions."""
 
     def __init__(
         self, bridge: Bridge, theme: Theme, actions: Sequence[QAction] = (), parent: QWidget | None = None
     ) -> None:
-        super().__init__(parent)
-        self._bridge = bridge
-        self._generation = 0
-        self.row: int | None = None  # of the message that is shown
-        self.badge = Badge(theme)
-        self._facts = MutedLabel(theme)
-        self.alert = Alert(theme)
         self.text = JsonView(theme, "Response")
-        self._stack = ContentStack(theme, self.text)
+        super().__init__(bridge, theme, "", self.text, parent)
+        self.row: int | None = None  # of the message that is shown
         self._buttons = [ActionButton(action, "quiet") for action in actions]
         self._lay_out()
-
-    def explain(self, icon: str, title: str, sentence: str) -> None:
-        """Show why there is no message, yet or at all."""
-        self._reset(None, "", "muted", "")
-        self._stack.explain("empty", icon, title, sentence)
-
-    def show_waiting(self, sentence: str, cancel: QAction) -> None:
-        self._reset(None, "", "muted", "")
-        self._stack.explain("loading", "", "Waiting for the response", sentence, action=cancel)
-
-    def show_failed(self, summary: str, next_step: str) -> None:
-        self._reset(None, "not sent", "error", "")
-        self._stack.explain("failed", "", "Not sent", summary, next_step)
 
     async def show_outcome(self, outcome: RawOutcome) -> None:
         """Show the response, or why there is none."""
@@ -341,8 +322,10 @@ class RawResponse(QWidget):
         facts = [] if elapsed is None else [duration(elapsed)]
         body = log.readable_http(row) if refused else None
         facts.append(size(len(body.body) if body is not None else log.size(row)))
-        self._reset(row, text, tone, " · ".join(facts))
-        generation = self._generation
+        generation = self._clear()
+        self._set_row(row)
+        self.badge.set_text(text, tone)
+        self._facts.setText(" · ".join(facts))
         if body is not None and body.body:
             self._show_text(
                 body.body.decode(errors="replace"), is_json=body.body.lstrip()[:1] in (b"{", b"[")
@@ -359,12 +342,12 @@ class RawResponse(QWidget):
             if generation == self._generation:
                 self._show_text(pretty.text, is_json=pretty.is_json)
 
-    def _reset(self, row: int | None, text: str, tone: Tone, facts: str) -> None:
-        self._generation += 1
+    def _clear(self) -> int:
+        self._set_row(None)
+        return super()._clear()
+
+    def _set_row(self, row: int | None) -> None:
         self.row = row
-        self.badge.set_text(text, tone)
-        self._facts.setText(facts)
-        self.alert.close_all()
         for button in self._buttons:
             button.setVisible(row is not None)
 

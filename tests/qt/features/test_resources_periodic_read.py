@@ -230,10 +230,10 @@ def test_selected_tab_stays_and_shows_the_latest_change(lens: Lens) -> None:
     result_of = [response(1), response(2)]
     diff = compare_texts(result_of[0].response, result_of[1].response)
     lens.run(result.show_observation(Observation(1, 1, result_of[0])))
-    result.tabs.setCurrentWidget(result.whole)
+    result.tabs.setCurrentWidget(result.message)
     lens.run(result.show_observation(Observation(2, 2, result_of[1], result_of[0], True, diff, 1)))
-    assert result.tabs.currentWidget() is result.whole
-    assert '"n": 2' in result.whole.shown_text()
+    assert result.tabs.currentWidget() is result.message
+    assert '"n": 2' in result.message.shown_text()
     result.tabs.setCurrentWidget(result.changes)
     lens.run(result.show_observation(Observation(3, 3, result_of[1], result_of[1], False, None, 1)))
     assert result.tabs.currentWidget() is result.changes

@@ -140,7 +140,7 @@ def test_tool_error_protocol_error_and_result_are_distinguished(lens: Lens) -> N
     assert result.content.shown_text() == "The disk is full."
     assert lens.call("refuses").kind is OutcomeKind.RPC_ERROR
     assert result.badge.text == "error"
-    assert "No such thing" in visible_text(result) + result.whole.shown_text()
+    assert "No such thing" in visible_text(result) + result.message.shown_text()
     assert not result.tabs.isTabVisible(result.tabs.indexOf(result.content))
     assert lens.call("echo", {"text": "ok"}).kind is OutcomeKind.RESULT
     assert result.badge.text == "result"

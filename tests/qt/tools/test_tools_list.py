@@ -179,7 +179,7 @@ def test_malformed_entry_is_shown_with_the_raw_data_and_cannot_be_called(lens: L
     assert len(names(panel)) == 4
     panel.list.setCurrentIndex(panel.model.index(2))
     assert "Invalid" in visible_text(panel.call_view)
-    assert "nameless" in panel.call_view.result.whole.shown_text()
+    assert "nameless" in panel.call_view.result.message.shown_text()
     assert not lens.actions["tool.call"].isEnabled()
     panel.choose("good")
     shown = visible_text(panel.call_view)

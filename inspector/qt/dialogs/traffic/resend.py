@@ -17,6 +17,7 @@ from inspector.qt.bridge import Bridge
 from inspector.qt.models.traffic.traffic_model import TrafficSource
 from inspector.qt.theme import SPACE_3, Theme
 from inspector.qt.views.raw_composer import RawComposer, RawResponse
+from inspector.qt.views.response_view import CANCELLED_TEXT
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import hbox, vbox, vsplit
 from inspector.qt.widgets.text.labels import Heading, MutedLabel
@@ -83,7 +84,8 @@ class ResendDialog(QDialog):
 
     def _on_send_started(self) -> None:
         self._outcome = None
-        self.response.show_waiting("Sent as shown above.", self.composer.cancel_action)
+        title, cancel = "Waiting for the response", self.composer.cancel_action
+        self.response.explain("loading", title, "Sent as shown above.", action=cancel)
 
     def _on_sent(self, outcome: RawOutcome) -> None:
         self._outcome = outcome
@@ -93,14 +95,14 @@ class ResendDialog(QDialog):
 
     def _on_ended(self) -> None:
         if self._outcome is None and self.composer.has_failed:
-            self.response.explain("error", "Not sent", "See the error above. Your text is still there.")
+            text = "See the error above. Your text is still there."
+            self.response.explain("empty", "Not sent", text, icon="error")
         elif self._outcome is None:
-            text = "The server was notified. A late response will appear in Traffic."
-            self.response.explain("stop", "Cancelled", text)
+            self.response.explain("empty", "Cancelled", CANCELLED_TEXT, icon="stop")
 
     def _explain(self) -> None:
         text = "Edit the request and send it. The response appears here."
-        self.response.explain("edit", "Not resent yet", text)
+        self.response.explain("empty", "Not resent yet", text, icon="edit")
 
     def _on_show(self) -> None:
         if self._outcome is not None:

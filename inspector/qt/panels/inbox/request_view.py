@@ -212,25 +212,14 @@ class RequestView(QWidget):
     @cached_property
     def content(self) -> ContentView:
         """Viewer for one content block, such as an image or a long text. Created on first use."""
-        view = ContentView(self._theme)
+        view = ContentView(self._theme, self._back_action)
+        view.setContentsMargins(0, SPACE_2, 0, 0)
         view.uri_requested.connect(self._on_uri_requested)
+        self._pages.addWidget(view)
         return view
 
-    @cached_property
-    def _content_page(self) -> QWidget:
-        page = QWidget()
-        vbox(
-            page,
-            (ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft),
-            (self.content, 1),
-            gap=0,
-            margin=(0, SPACE_2, 0, 0),
-        )
-        self._pages.addWidget(page)
-        return page
-
     def _show_content(self, content: Content) -> None:
-        self._pages.setCurrentWidget(self._content_page)
+        self._pages.setCurrentWidget(self.content)
         self.content.show_content(content)
         self.content.setFocus()
 

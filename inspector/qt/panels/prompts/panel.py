@@ -26,7 +26,7 @@ from inspector.qt.views.content_view import ContentView
 from inspector.qt.views.feature_panel import Runner, SingleListPanel
 from inspector.qt.views.messages import MessagesView, as_text
 from inspector.qt.views.panel import PanelContext
-from inspector.qt.views.response_view import ResponseView
+from inspector.qt.views.response_view import SwitchedResponseView, parsed
 from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton, icon_button
 from inspector.qt.widgets.layout import STRETCH, hbox, hsplit, vbox
@@ -235,7 +235,7 @@ def _is_get_key(event: QKeyEvent) -> bool:
 _MESSAGES = 0
 
 
-class PromptResult(ResponseView):
+class PromptResult(SwitchedResponseView):
     """The result of the latest prompts/get.
 
     Signals:
@@ -244,7 +244,6 @@ class PromptResult(ResponseView):
 
     def __init__(self, bridge: Bridge, theme: Theme, parent: QWidget | None = None) -> None:
         super().__init__(bridge, theme, "prompt", ("Messages", "Raw"), parent)
-        self._generation = 0
         self._prompt = PromptContent(())
         self.messages = MessagesView(theme)
         self.copy_action = QAction("Copy as text", self)
@@ -257,48 +256,31 @@ class PromptResult(ResponseView):
     @cached_property
     def content(self) -> ContentView:
         """The view of a single content, created on first use."""
-        view = ContentView(self._theme)
+        view = ContentView(self._theme, self._back_action)
         view.uri_requested.connect(self.uri_requested)
+        self._pages.addWidget(view)
         return view
-
-    @cached_property
-    def _content_page(self) -> QWidget:
-        page = QWidget()
-        vbox(
-            page,
-            (ActionButton(self._back_action, "quiet"), 0, Qt.AlignmentFlag.AlignLeft),
-            (self.content, 1),
-            gap=0,
-        )
-        self._pages.addWidget(page)
-        return page
 
     def show_nothing(self, *, has_arguments: bool = True) -> None:
         """Show that the prompt was not requested yet."""
-        self._generation += 1
         text = "Fill in the arguments and get the prompt." if has_arguments else "Get the prompt."
-        self._explain("empty", "No messages yet", text)
+        self.explain("empty", "No messages yet", text)
 
     def show_waiting(self, cancel: QAction) -> None:
-        self._generation += 1
-        self._explain("loading", "Getting the prompt", "Waiting for the prompts/get response.", action=cancel)
+        self.explain("loading", "Getting the prompt", "Waiting for the prompts/get response.", action=cancel)
 
     def show_malformed(self, value: JSON) -> None:
-        self._generation += 1
         self.copy_action.setEnabled(False)
         super().show_malformed(value)
 
     async def show_outcome(self, outcome: CallOutcome) -> None:
-        self._generation += 1
-        generation = self._generation
+        generation = self._clear()
         if not self._explain_missing_result(outcome):
-            prompt = PromptContent(())
-            if outcome.kind is OutcomeKind.RESULT:
-                prompt = await self._bridge.ask(lambda engine: engine.work(read_prompt, outcome.response))
+            prompt = await parsed(self._bridge, outcome, read_prompt) or PromptContent(())
             if generation != self._generation:
                 return  # something newer was shown meanwhile
             self._show_response(outcome, prompt)
-            self._open()
+            self._stack.open()
         self.shown.emit(outcome)
 
     def _show_response(self, outcome: CallOutcome, prompt: PromptContent) -> None:
@@ -316,7 +298,7 @@ class PromptResult(ResponseView):
 
     def _on_open(self, content: Content) -> None:
         self.content.show_content(content)
-        self._pages.setCurrentWidget(self._content_page)
+        self._pages.setCurrentWidget(self.content)
         self.content.setFocus()
 
     def _copy(self) -> None:
@@ -341,4 +323,3 @@ class PromptResult(ResponseView):
         self._inside.addLayout(strip)
         self._inside.addWidget(self.alert)
         self._inside.addWidget(self._pages, 1)
-        self._inside.addWidget(self.saver)

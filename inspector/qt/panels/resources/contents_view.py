@@ -18,11 +18,10 @@ from inspector.base.units import plural, time_of_day
 from inspector.engine.content.content import Content
 from inspector.engine.views import CallOutcome
 from inspector.qt.bridge import Bridge
-from inspector.qt.models.servers import PlaceholderKind
 from inspector.qt.theme import SPACE_1, SPACE_2, SPACE_3, Theme
 from inspector.qt.views.content_view import ContentView
 from inspector.qt.views.diff_view import ChangesTable
-from inspector.qt.views.response_view import ResponseView
+from inspector.qt.views.response_view import SwitchedResponseView
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.notices.notices import Alert
 from inspector.traffic.compare.texts import compare_packed, pack
@@ -34,7 +33,7 @@ _MAX_PARTS = 2_000
 _MIN_HEIGHT = 100
 
 
-class ContentsView(ResponseView):
+class ContentsView(SwitchedResponseView):
     """The latest result of one URI. `strip` shows its status and is placed by the panel.
 
     Signals:
@@ -71,10 +70,10 @@ class ContentsView(ResponseView):
     def show_nothing(self) -> None:
         """Show that it was not read yet."""
         self._result = None
-        self._explain("empty", "Not read yet", "Read the resource to see its content.")
+        self.explain("empty", "Not read yet", "Read the resource to see its content.")
 
     def show_waiting(self, uri: str, cancel: QAction) -> None:
-        self._explain("loading", "Reading", f"Waiting for {one_line(shorten(uri, 80))}.", action=cancel)
+        self.explain("loading", "Reading", f"Waiting for {one_line(shorten(uri, 80))}.", action=cancel)
 
     def show_malformed(self, value: JSON) -> None:
         self._result = None
@@ -88,7 +87,7 @@ class ContentsView(ResponseView):
         if not self._explain_missing_result(result.outcome):
             is_same = previous is not None and bool(result.contents) and previous.contents is result.contents
             self._show_response(result, is_same)
-            self._open()
+            self._stack.open()
         self.shown.emit(result)
 
     def show_changed_note(self, read_again: QAction) -> None:
@@ -96,24 +95,12 @@ class ContentsView(ResponseView):
         text = "This resource has changed since you read it."
         self.alert.show_message("changed", text, "", [read_again], "wait")
 
-    def _explain(
-        self,
-        appearance: PlaceholderKind,
-        title: str,
-        sentence: str,
-        next_step: str = "",
-        action: QAction | None = None,
-    ) -> None:
-        super()._explain(appearance, title, sentence, next_step, action)
-        self.strip.hide()
-
-    def _open(self) -> None:
-        super()._open()
-        self.strip.show()
+    def _show_strip(self) -> None:
+        self.strip.setVisible(self._stack.is_open())
 
     def _show_response(self, result: ReadResult, is_same: bool) -> None:
         self._show_status(result.outcome, *_facts(result))
-        if not result.contents and not self.alert.text("error"):
+        if not result.contents and not self.alert.text("outcome"):
             self.alert.show_message("empty", "The response has no contents.", tone="warn")
         if not is_same:
             self._show_parts(result)
@@ -170,7 +157,7 @@ class ContentsView(ResponseView):
         self._inside.addLayout(views)
         self._inside.addWidget(self.alert)
         self._inside.addWidget(self._pages, 1)
-        self._inside.addWidget(self.saver)
+        self._stack.currentChanged.connect(self._show_strip)
 
 
 def _facts(result: ReadResult) -> list[str]:

@@ -28,6 +28,7 @@ from inspector.qt.panels.resources.periodic_read import PeriodicRead
 from inspector.qt.theme import SPACE_2, SPACE_3, Tone
 from inspector.qt.views.feature_panel import FeaturePanel, Runner, column_in
 from inspector.qt.views.panel import PanelContext
+from inspector.qt.views.response_view import parsed
 from inspector.qt.widgets.code.raw_edit import claim_keys, is_submit
 from inspector.qt.widgets.inputs.controls import ActionButton
 from inspector.qt.widgets.layout import STRETCH, hbox
@@ -110,12 +111,7 @@ class ResourcesPanel(FeaturePanel):
 
     async def _read(self, uri: str) -> None:
         outcome = await self._bridge.ask(lambda engine: engine.read_resource(self._server, uri))
-        is_read = outcome.kind is OutcomeKind.RESULT
-        contents = (
-            await self._bridge.ask(lambda engine: engine.work(read_contents, outcome.response))
-            if is_read
-            else ()
-        )
+        contents = await parsed(self._bridge, outcome, read_contents) or ()
         self.runner.finish()
         self._finish(uri, outcome, contents)
 

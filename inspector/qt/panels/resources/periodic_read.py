@@ -20,6 +20,7 @@ from inspector.qt.panels.resources.contents_view import ReadResult
 from inspector.qt.theme import SPACE_2, SPACE_3, Theme
 from inspector.qt.views.feature_panel import Runner
 from inspector.qt.views.interval_bar import IntervalBar
+from inspector.qt.views.response_view import parsed
 from inspector.qt.widgets.layout import vbox
 from inspector.qt.widgets.text.labels import PlainLabel
 
@@ -108,12 +109,7 @@ class PeriodicRead(QWidget):
 
     async def _show_observation(self, uri: str, observation: Observation) -> None:
         outcome = observation.outcome
-        is_read = outcome.kind is OutcomeKind.RESULT
-        contents = (
-            await self._bridge.ask(lambda engine: engine.work(read_contents, outcome.response))
-            if is_read
-            else ()
-        )
+        contents = await parsed(self._bridge, outcome, read_contents) or ()
         result = self._store(uri, outcome, contents)
         if self.uri != uri:
             return  # it ended meanwhile, and says so

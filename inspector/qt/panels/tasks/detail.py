@@ -181,7 +181,6 @@ class TaskDetail(QWidget):
         if view.outcome is not None:
             self._bridge.start(f"show task {view.id}", self.result.show_outcome(view.outcome), self)
             return
-        self.result.show_nothing()
         if view.tracking is TrackingState.UNKNOWN:
             sentence = "The server no longer knows this task, so there will be no result."
         elif view.is_terminal:
@@ -191,7 +190,7 @@ class TaskDetail(QWidget):
         else:
             sentence = "It appears here when the task has ended."
         title = "No result yet" if view.tracking is not TrackingState.UNKNOWN else "No result"
-        self.result.message.show_empty("tasks", title, sentence)
+        self.result.explain("empty", title, sentence, icon="tasks")
 
     def _pending_request(self) -> InboxRequest | None:
         """Return the oldest pending request of the task shown."""
