@@ -328,6 +328,8 @@ class AddServerDialog(QDialog):
             for entry, secrets in chosen:
                 await self._bridge.ask(lambda engine: engine.servers.save_with_secrets(entry, secrets))  # noqa: B023
                 added.append(entry)
+            if shiboken6.isValid(self):  # it may have been closed meanwhile
+                self.added.emit(added[0].name)  # the window shows the server before it connects
         except (UserError, OSError) as exc:
             if not shiboken6.isValid(self):
                 raise
@@ -337,8 +339,7 @@ class AddServerDialog(QDialog):
             for entry in added:
                 if connect and entry.enabled:
                     await self._bridge.ask(lambda engine: engine.servers.connector.connect_soon(entry.name))  # noqa: B023
-        if shiboken6.isValid(self):  # it may have been closed meanwhile
-            self.added.emit(added[0].name)
+        if shiboken6.isValid(self):
             self.accept()
 
     def _show_failure(self, error: Exception, added: Sequence[Entry]) -> None:
