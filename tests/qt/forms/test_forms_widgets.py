@@ -377,3 +377,27 @@ def test_deprecated_and_write_only_fields_say_so(qtbot: QtBot) -> None:
         "Deprecated: the server may stop accepting it.\nWrite-only: the server does not return it."
         in shown_texts(driver.form)
     )
+
+
+def test_a_state_that_the_editor_tells_is_not_named_again(qtbot: QtBot) -> None:
+    driver = FormDriver(
+        qtbot,
+        {
+            "text": {"type": "string", "default": "d"},
+            "deep": {"type": "boolean"},
+            "items": {"type": "array", "items": {"type": "string"}},
+        },
+    )
+    text, deep, items = (driver.row(name).state_button for name in ("text", "deep", "items"))
+    width = text.width()
+    driver.row("items").slot.editor.set_focus()
+    assert (text.shown_text(), deep.shown_text(), items.shown_text()) == ("", "", "not set ▾")
+    driver.line("text").setFocus()
+    assert (text.shown_text(), deep.shown_text(), text.width()) == ("▾", "", width)
+    driver.row("deep").slot.editor.set_focus()
+    assert (text.shown_text(), deep.shown_text()) == ("", "▾")
+    QTest.mouseMove(driver.line("text"))
+    qtbot.waitUntil(lambda: text.shown_text() == "▾")
+    assert (text.accessibleName(), text.width()) == ("State: not set", width)
+    driver.choose("text", 'Default: "d"')
+    assert text.shown_text() == "default ▾"

@@ -30,7 +30,7 @@ from inspector.base.json.text import JSONTextError, read, same, write_line
 from inspector.base.json.values import JSON, shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import size
-from inspector.qt.forms.schema.editor import Editor, Errors, OnChange, placeholder_text
+from inspector.qt.forms.schema.editor import ALL_STATES, Editor, Errors, OnChange, placeholder_text
 from inspector.qt.forms.schema.text_editors import LineEditor
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.inputs.controls import Segments
@@ -60,6 +60,8 @@ _MIN_CHECK_WIDTH = 60
 class ChoiceEditor(Editor):
     """A drop-down of the choices, including "not set" (and null)."""
 
+    stated = ALL_STATES
+
     def __init__(self, style: FormStyle, field: ChoiceField, on_change: OnChange) -> None:
         labels = field.labels or ("",) * len(field.choices)
         texts = [choice_text(*pair) for pair in zip(field.choices, labels, strict=True)]
@@ -84,6 +86,8 @@ class ChoiceEditor(Editor):
 
 class SegmentsEditor(Editor):
     """Buttons side by side, for a few short values."""
+
+    stated = ALL_STATES
 
     def __init__(self, style: FormStyle, options: Sequence[tuple[str, Draft]], on_change: OnChange) -> None:
         self._drafts = [draft for _, draft in options]
@@ -302,6 +306,8 @@ class DateTimePicker(QWidget):
 
 class FileEditor(Editor):
     """Base64 text for a file's content: typed while it is short, or read from a file."""
+
+    stated = ALL_STATES
 
     def __init__(self, style: FormStyle, field: TextField, on_change: OnChange) -> None:
         self._on_change = on_change

@@ -6,7 +6,7 @@ the field's next editor, down to raw JSON, which shows anything; so showing a va
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Protocol
 
 from PySide6.QtWidgets import QWidget
@@ -33,6 +33,8 @@ class Editor:
 
     widget: QWidget
     on_outgrown: Callable[[Draft], None] | None = None
+    stated: Collection[str] = ("set",)
+    """The states that the widget itself tells: the row need not name them."""
 
     def draft(self) -> Draft:
         raise NotImplementedError
@@ -61,6 +63,7 @@ class Editor:
         self.widget.setFocus()
 
 
+ALL_STATES = ("set", "not set", "null", "empty")
 EditorMaker = Callable[[Field, OnChange], Editor]
 
 

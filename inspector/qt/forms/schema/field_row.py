@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from PySide6.QtCore import QPoint, QSize, Qt
-from PySide6.QtGui import QFont, QFontMetrics, QPainter, QPaintEvent, QPalette
+from PySide6.QtCore import QEvent, QPoint, QSize, Qt
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPalette
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.base.json.text import write_line
@@ -38,6 +38,7 @@ _TEXT = QPalette.ColorRole.WindowText
 # While not set, these have no place to show the default.
 _WITHOUT_PLACEHOLDER = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
 _MAX_DEFAULT_LENGTH = 24
+_MENU_MARK = "▾"
 
 
 class FieldRow(ValueRow):
@@ -97,10 +98,23 @@ class FieldRow(ValueRow):
     def show_state(self) -> None:
         draft = self.slot.draft()
         message = state_text(self.member.field, draft)
-        self.state_button.setText(f"{message}, as JSON ▾" if self.slot.is_raw else f"{message} ▾")
-        self.state_button.updateGeometry()
+        is_stated = message in self.slot.editor.stated and not self.slot.is_raw
+        self.state_button.set_state(f"{message}, as JSON" if self.slot.is_raw else message, is_stated)
         if self.default_button is not None:
             self.default_button.setVisible(draft is ABSENT)
+
+    def set_focused(self, is_focused: bool) -> None:
+        """Show the state menu's mark while the focus is in the row."""
+        self.state_button.is_row_focused = is_focused
+        self.state_button.update()
+
+    def enterEvent(self, event: QEnterEvent) -> None:
+        self.state_button.update()
+        super().enterEvent(event)
+
+    def leaveEvent(self, event: QEvent) -> None:
+        self.state_button.update()
+        super().leaveEvent(event)
 
     def _warn(self, message: str) -> None:
         label = PlainLabel(self._factory.style.theme, message, tone="warn", wrap=True)
@@ -128,18 +142,51 @@ class FieldRow(ValueRow):
         button.clicked.connect(self._on_default_clicked)
         return button
 
-    def _make_state_button(self) -> TextButton:
-        button = self._small_button("", MUTED)
+    def _make_state_button(self) -> StateButton:
+        button = StateButton(self, self._factory.style)
+        self._add_button(button)
         button.setToolTip(f"Not set, null, empty, default, example, or JSON ({native_keys(STATE_KEY)})")
         button.clicked.connect(self.open_state_menu)
         return button
 
     def _small_button(self, text: str, role: QPalette.ColorRole) -> TextButton:
         button = TextButton(text, self._factory.style.small, role, self)
+        self._add_button(button)
+        return button
+
+    def _add_button(self, button: TextButton) -> None:
         # Tab goes from editor to editor; STATE_KEY opens the menu from the keyboard.
         button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
         self._head_line.addWidget(button)
-        return button
+
+
+class StateButton(TextButton):
+    """Names the state of a row's value and opens its menu.
+
+    A state that the editor tells is not named; the menu's mark then shows while the row is hovered or
+    focused, in a place kept free for it.
+    """
+
+    def __init__(self, row: QWidget, style: FormStyle) -> None:
+        super().__init__("", style.small, MUTED, row)
+        self._row = row
+        self._is_stated = False
+        self.is_row_focused = False
+
+    def set_state(self, state: str, is_stated: bool) -> None:
+        self._is_stated = is_stated
+        self.setText(f"{state} {_MENU_MARK}")
+        self.setAccessibleName(f"State: {state}")
+        self.updateGeometry()
+        self.update()
+
+    def shown_text(self) -> str:
+        if not self._is_stated:
+            return self.text()
+        return _MENU_MARK if self._row.underMouse() or self.is_row_focused else ""
+
+    def _widest_text(self) -> str:
+        return _MENU_MARK if self._is_stated else self.text()
 
 
 def _help_text(field: Field) -> str:

@@ -31,6 +31,8 @@ class ItemsEditor(Editor):
     Rows are created as they come into view; until then an item only has its draft.
     """
 
+    stated = ("set", "null", "empty")
+
     def __init__(self, factory: EditorFactory, field: ListField | TupleField, on_change: OnChange) -> None:
         self._factory = factory.nested()
         self._field = field

@@ -31,6 +31,8 @@ _RESERVED_KEY = "is already a field above"
 class MapEditor(Editor):
     """A map: not set, null, or rows. More than MAX_ROWS keys are left to raw JSON."""
 
+    stated = ("set", "null", "empty")
+
     def __init__(self, factory: EditorFactory, field: MapField, on_change: OnChange) -> None:
         self._on_change = on_change
         self._empty_state: Absent | None = ABSENT

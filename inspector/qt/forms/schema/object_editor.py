@@ -68,6 +68,8 @@ _PARTS = frozenset(
 class ObjectEditor(Editor):
     """A nested object. Its rows are created when it is first set, so a schema may be recursive."""
 
+    stated = ("set", "null")
+
     def __init__(self, factory: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
         self._factory = factory
         self._field = field

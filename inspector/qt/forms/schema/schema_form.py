@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+import shiboken6
 from PySide6.QtCore import Qt, QTimer, Signal, SignalInstance
 from PySide6.QtGui import QKeySequence
 from PySide6.QtWidgets import QApplication, QLayout, QScrollArea, QWidget
@@ -130,6 +131,10 @@ class SchemaForm(QWidget):
         if submit_keys:
             on_submit_keys(self, self.submitted)
         bind_keys(self, STATE_KEY, self._on_state_key)
+        self._focused_row: FieldRow | None = None
+        application = QApplication.instance()
+        assert isinstance(application, QApplication)
+        application.focusChanged.connect(self._on_focus_changed)
 
     @property
     def field(self) -> ObjectField:
@@ -251,11 +256,25 @@ class SchemaForm(QWidget):
         has_rows = field.members or field.rest is not None or field.conditions
         return field.notes or (() if has_rows else (_NO_ARGUMENTS,))
 
+    def _on_focus_changed(self, _old: QWidget | None, new: QWidget | None) -> None:
+        previous, self._focused_row = self._focused_row, _field_row_around(new, self)
+        if previous is not None and shiboken6.isValid(previous):
+            previous.set_focused(False)
+        if self._focused_row is not None:
+            self._focused_row.set_focused(True)
+
     def _on_state_key(self) -> None:
         """Open the menu of the innermost focused value."""
         row = _row_around(QApplication.focusWidget(), self)
         if row is not None:
             row.open_state_menu()
+
+
+def _field_row_around(widget: QWidget | None, form: QWidget) -> FieldRow | None:
+    row = _row_around(widget, form)
+    while row is not None and not isinstance(row, FieldRow):
+        row = _row_around(row.parentWidget(), form)
+    return row
 
 
 def _row_around(widget: QWidget | None, form: QWidget) -> ValueRow | None:

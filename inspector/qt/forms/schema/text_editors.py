@@ -14,7 +14,7 @@ from inspector.base.json.text import same, write
 from inspector.base.json.values import shorten
 from inspector.base.plain_text import one_line
 from inspector.base.units import plural
-from inspector.qt.forms.schema.editor import Editor, OnChange, placeholder_text
+from inspector.qt.forms.schema.editor import ALL_STATES, Editor, OnChange, placeholder_text
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import STRETCH, hbox, vbox
 from inspector.qt.widgets.text.labels import FormStyle, set_label_text, small_label
@@ -55,6 +55,8 @@ _MAX_CHARACTERS = 100_000
 
 class LineEditor(Editor):
     """A single line of text. The placeholder distinguishes not set (ABSENT), null and empty."""
+
+    stated = ALL_STATES
 
     def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._field = field
@@ -151,6 +153,8 @@ def _with_hint(field: Field, state: Absent | None) -> str:
 class LinesEditor(Editor):
     """Multi-line text; without `max_length`, of any length."""
 
+    stated = ALL_STATES
+
     def __init__(
         self, style: FormStyle, field: Field, on_change: OnChange, max_length: int | None = MAX_SHOWN_LENGTH
     ) -> None:
@@ -243,6 +247,8 @@ class LongTextEditor(Editor):
 
 class JsonEditor(Editor):
     """A box of JSON text. Takes JSON drafts, and `Unreadable`."""
+
+    stated = ALL_STATES
 
     def __init__(self, style: FormStyle, field: Field, on_change: OnChange) -> None:
         self._on_change = on_change

@@ -36,6 +36,8 @@ class UnionEditor(Editor):
     Each visited variant keeps what was typed in it while another one is selected.
     """
 
+    stated = ("set", "not set", "null")
+
     def __init__(self, factory: EditorFactory, field: UnionField, on_change: OnChange) -> None:
         self._factory = factory
         self._field = field

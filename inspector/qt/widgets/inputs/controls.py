@@ -121,7 +121,14 @@ class TextButton(QAbstractButton):
 
     def sizeHint(self) -> QSize:
         metrics = QFontMetrics(self.font())
-        return QSize(metrics.horizontalAdvance(self.text()) + 2 * _PADDING, metrics.height() + 2)
+        return QSize(metrics.horizontalAdvance(self._widest_text()) + 2 * _PADDING, metrics.height() + 2)
+
+    def shown_text(self) -> str:
+        """Return the text to paint now; its place is as wide as `_widest_text`."""
+        return self.text()
+
+    def _widest_text(self) -> str:
+        return self.text()
 
     def enterEvent(self, event: QEnterEvent) -> None:
         self.update()
@@ -135,7 +142,7 @@ class TextButton(QAbstractButton):
             painter.setBrush(self.palette().color(QPalette.ColorRole.Midlight))
             painter.drawRoundedRect(QRectF(self.rect()), _TEXT_BUTTON_RADIUS, _TEXT_BUTTON_RADIUS)
         painter.setPen(self.palette().color(self._role))
-        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter.value, self.text())
+        painter.drawText(self.rect(), Qt.AlignmentFlag.AlignCenter.value, self.shown_text())
 
 
 class Segments(QWidget):
