@@ -68,14 +68,32 @@ def test_absent_empty_null_and_default_are_four_different_things(qtbot: QtBot) -
     ]  # fmt: skip
 
 
-def test_text_that_was_typed_and_deleted_is_empty_and_not_absent(qtbot: QtBot) -> None:
-    driver = FormDriver(qtbot, {"x": {"type": "string"}})
-    line = driver.line("x")
-    assert line.placeholderText() == "not set"
-    driver.type(line, "a")
-    QTest.keyClick(line, Qt.Key.Key_Backspace)
+@pytest.mark.parametrize("schema", [{"type": "string"}, {"type": "string", "format": "markdown"}])
+def test_a_cleared_text_is_not_set_and_the_empty_string_is_one_click_away(
+    qtbot: QtBot, schema: JSONObject
+) -> None:
+    driver = FormDriver(qtbot, {"x": schema}, required=["x"])
+    row = driver.row("x")
+    text = row.slot.editor.widget
+    assert row.empty_button is None
+    driver.type(text, "a")
+    QTest.keyClick(text, Qt.Key.Key_Backspace)
+    assert driver.form.value() == {}
+    assert (text.property("placeholderText"), driver.state("x")) == ("not set", "not set")
+    assert row.empty_button is not None
+    QTest.mouseClick(row.empty_button, LEFT)
     assert driver.form.value() == {"x": ""}
-    assert (line.placeholderText(), driver.state("x")) == ("empty string", "empty")
+    assert (text.property("placeholderText"), row.empty_button.isVisible()) == ("empty string", False)
+
+
+def test_a_cleared_text_in_a_list_is_the_empty_string(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"x": {"type": "array", "items": {"type": "string"}}})
+    driver.form.set_value({"x": ["a"]})
+    line = driver.list_editor("x").rows[0].slot.editor.widget
+    driver.type(line, "b")
+    QTest.keyClick(line, Qt.Key.Key_Backspace)
+    QTest.keyClick(line, Qt.Key.Key_Backspace)
+    assert driver.form.value() == {"x": [""]}
 
 
 def test_a_default_is_sent_only_after_one_click(qtbot: QtBot) -> None:

@@ -325,6 +325,10 @@ class FileEditor(Editor):
         self.widget.setFocusProxy(self.line)
         self._show_size()
 
+    def set_optional(self, is_optional: bool) -> None:
+        super().set_optional(is_optional)
+        self._line.set_optional(is_optional)
+
     def draft(self) -> Draft:
         return self._long if self._long is not None else self._line.draft()
 

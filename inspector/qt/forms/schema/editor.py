@@ -36,6 +36,12 @@ class Editor:
     stated: Collection[str] = ("set",)
     """The states that the widget itself tells: the row need not name them."""
 
+    is_optional = False
+    """True if the value can be not set: a cleared text then is, otherwise it is the empty string."""
+
+    def set_optional(self, is_optional: bool) -> None:
+        self.is_optional = is_optional
+
     def draft(self) -> Draft:
         raise NotImplementedError
 

@@ -61,6 +61,7 @@ class FieldRow(ValueRow):
         self._head = FieldHead(factory.style, member, self)
         self._head_line.addWidget(self._head)
         self.default_button = self._make_default_button()
+        self.empty_button: TextButton | None = None  # created once a text was cleared
         self.state_button = self._make_state_button()
         if warning := factory.warnings.get(member.name):
             self._warn(warning)
@@ -102,6 +103,19 @@ class FieldRow(ValueRow):
         self.state_button.set_state(f"{message}, as JSON" if self.slot.is_raw else message, is_stated)
         if self.default_button is not None:
             self.default_button.setVisible(draft is ABSENT)
+        self._offer_empty(self._was_touched and draft is ABSENT and isinstance(self.field, TextField))
+
+    def _offer_empty(self, is_offered: bool) -> None:
+        """Offer to send the empty string, which is not what a cleared text means."""
+        if self.empty_button is None and is_offered:
+            self.empty_button = TextButton(
+                "send empty string", self._factory.style.small, QPalette.ColorRole.Link, self
+            )
+            self.empty_button.setFocusPolicy(Qt.FocusPolicy.NoFocus)
+            self.empty_button.clicked.connect(lambda: self.put(""))
+            self._head_line.insertWidget(self._head_line.indexOf(self.state_button), self.empty_button)
+        if self.empty_button is not None:
+            self.empty_button.setVisible(is_offered)
 
     def set_focused(self, is_focused: bool) -> None:
         """Show the state menu's mark while the focus is in the row."""

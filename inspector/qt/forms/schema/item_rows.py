@@ -67,7 +67,7 @@ class ItemRow(ValueRow):
             self.head = line
         else:
             self.head.addLayout(body, 1)
-        self.slot = ValueSlot(factory, field, body, self.on_slot_changed)
+        self.slot = ValueSlot(factory, field, body, self.on_slot_changed, is_optional=is_fixed)
         self.head.addSpacing(SPACE_1)
         self.menu_button = self._button("more", f"Null, default, example, or JSON ({native_keys(STATE_KEY)})")
         self.menu_button.clicked.connect(self.open_state_menu)

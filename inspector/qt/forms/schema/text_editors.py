@@ -99,7 +99,8 @@ class LineEditor(Editor):
         if not is_plain_line(self.line.text()):
             self._on_overflowed(self.line.text())
             return
-        self._is_set = True
+        self._is_set = bool(self.line.text()) or not self.is_optional
+        self._empty_state = ABSENT
         self._show_state()
         self._on_change()
 
@@ -194,7 +195,8 @@ class LinesEditor(Editor):
     def _on_text_changed(self) -> None:
         if self._is_setting:
             return
-        self._is_set = True
+        self._is_set = not self.edit.document().isEmpty() or not self.is_optional
+        self._empty_state = ABSENT
         self._show_state()
         if self._is_too_long(self.edit.document().characterCount()) and self.on_outgrown is not None:
             self.on_outgrown(self.edit.text())

@@ -147,7 +147,9 @@ class UnionEditor(Editor):
             position = vbox(None, gap=-1)
             self._column.addLayout(position, 3)
             self._positions.append(position)
-            self._slots[variant] = ValueSlot(self._factory, field, position, self._on_change)
+            self._slots[variant] = ValueSlot(
+                self._factory, field, position, self._on_change, is_optional=self.is_optional
+            )
             self._slots[variant].set_name(self._name)
         return self._slots[variant]
 

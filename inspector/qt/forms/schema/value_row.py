@@ -209,11 +209,20 @@ class ValueSlot:
     """One value's place in a layout.
 
     Shows every draft, in the first of the field's editors that returns it exactly; the last one is raw
-    JSON. `on_change` is called after each change by the user.
+    JSON. `on_change` is called after each change by the user. Only a value that `is_optional` can be not set.
     """
 
-    def __init__(self, factory: EditorFactory, field: Field, layout: QBoxLayout, on_change: OnChange) -> None:
+    def __init__(
+        self,
+        factory: EditorFactory,
+        field: Field,
+        layout: QBoxLayout,
+        on_change: OnChange,
+        *,
+        is_optional: bool = True,
+    ) -> None:
         self.field = field
+        self._is_optional = is_optional
         self._factory = factory
         self._layout = layout
         self._on_change = on_change
@@ -278,10 +287,11 @@ class ValueSlot:
         return self.editor.at(path)
 
     def _make(self, level: int) -> Editor:
-        return self._with_outgrown_handler(self._makers[level](self.field, self._on_change))
+        return self._prepared(self._makers[level](self.field, self._on_change))
 
-    def _with_outgrown_handler(self, editor: Editor) -> Editor:
+    def _prepared(self, editor: Editor) -> Editor:
         editor.on_outgrown = self._on_outgrown
+        editor.set_optional(self._is_optional)
         return editor
 
     def _show(self, draft: Draft, first: int) -> None:
@@ -320,7 +330,7 @@ class ValueSlot:
 
     def _edit_text(self, draft: Draft) -> None:
         had_focus = _has_focus(self.editor.widget)
-        editor = self._with_outgrown_handler(
+        editor = self._prepared(
             LinesEditor(self._factory.style, self.field, self._on_change, max_length=None)
         )
         if not isinstance(self.field, TextField) or not editor.set_draft(draft):
