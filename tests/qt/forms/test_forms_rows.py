@@ -12,8 +12,9 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from inspector.base.json.text import write
-from inspector.base.json.values import JSON
+from inspector.base.json.values import JSON, JSONObject
 from inspector.qt.forms.schema.choice_editors import CheckListEditor
+from inspector.qt.forms.schema.field_row import FieldRow
 from inspector.qt.forms.schema.list_editor import ListEditor, TupleEditor
 from inspector.qt.forms.schema.map_editor import MapEditor
 from inspector.qt.forms.schema.object_editor import ObjectEditor
@@ -23,7 +24,7 @@ from inspector.qt.forms.schema.union_editor import UnionEditor
 from inspector.qt.theme import Theme
 from inspector.schema.builder import build_form
 from inspector.schema.values import FormError
-from tests.qt.forms.form_driver import ICONS, LEFT, FormDriver, add_key, editor, inner, pick_from_menu
+from tests.qt.forms.form_driver import ICONS, LEFT, FormDriver, add_key, editor, inner, part, pick_from_menu
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
 
@@ -248,3 +249,32 @@ def test_closed_objects_take_no_own_keys(qtbot: QtBot) -> None:
     qtbot.addWidget(form)
     assert form.members is not None
     assert form.members.key_rows is None
+
+
+def test_a_required_object_is_open_and_sent_once_a_member_is_edited(qtbot: QtBot) -> None:
+    point: JSONObject = {
+        "type": "object",
+        "properties": {"kind": {"const": "point"}, "name": {"type": "string"}},
+        "required": ["kind"],
+    }
+    driver = FormDriver(qtbot, {"a": point, "b": point, "c": point}, required=["a", "b"])
+    first, second, optional = (editor(driver, name, ObjectEditor) for name in "abc")
+    driver.form.set_value({})
+    assert driver.form.value() == {}
+    assert (driver.state("a"), optional.members) == ("not set", None)
+    driver.type(part(first, "name"), "x")
+    assert driver.form.value() == {"a": {"kind": "point", "name": "x"}}
+    QTest.mouseClick(second.fill_button, LEFT)
+    assert driver.form.value()["b"] == {"kind": "point"}
+    driver.choose("a", "Not set")
+    assert "a" not in driver.form.value()
+    assert (part(first, "name").isVisible(), part(first, "name").text()) == (True, "")
+
+
+def test_required_objects_that_contain_themselves_open_a_few_levels_deep(qtbot: QtBot) -> None:
+    node: JSONObject = {"properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]}
+    driver = FormDriver(
+        qtbot, {"next": {"$ref": "#/$defs/node"}}, required=["next"], **{"$defs": {"node": node}}
+    )
+    assert len(driver.form.findChildren(FieldRow)) <= 5
+    assert driver.form.value() == {}

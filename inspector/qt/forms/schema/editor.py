@@ -49,6 +49,9 @@ class Editor:
         """Show a draft; return False if `draft()` could not return exactly this one."""
         raise NotImplementedError
 
+    def open_unset(self) -> None:
+        """Show the parts also while the value is not set."""
+
     def mark_touched(self) -> None:
         """From now on, also report missing values inside."""
 

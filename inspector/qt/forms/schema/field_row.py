@@ -58,6 +58,8 @@ class FieldRow(ValueRow):
         # The editor is created before the buttons: tab order is creation order.
         self.slot = ValueSlot(factory, member.field, self.column, self.on_slot_changed)
         self.slot.set_name(one_line(shorten(member.field.title or member.name, 200)))
+        if member.required:
+            self.slot.editor.open_unset()
         self._head = FieldHead(factory.style, member, self)
         self._head_line.addWidget(self._head)
         self.default_button = self._make_default_button()

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from dataclasses import fields as attributes
+from dataclasses import replace
 from functools import partial
 
 from PySide6.QtCore import Qt
@@ -45,6 +46,7 @@ from inspector.schema.values import (
 _ROW_HEIGHT = 64
 _MAX_KEY_ROWS = 200
 _MAX_DEPTH = 3
+_MAX_OPEN_DEPTH = 3
 _MAX_UNKNOWN_ERRORS = 6
 _OWN_KEYS = MapField(value=partial(Builder(Document(True)).field, True, 1))  # of any type
 # Compared part by part, or not comparable.
@@ -66,7 +68,10 @@ _PARTS = frozenset(
 
 
 class ObjectEditor(Editor):
-    """A nested object. Its rows are created when it is first set, so a schema may be recursive."""
+    """A nested object. Its rows are created when it is first set or opened, so a schema may be recursive.
+
+    An open one that is not set is sent once one of its members is edited.
+    """
 
     stated = ("set", "null")
 
@@ -76,7 +81,7 @@ class ObjectEditor(Editor):
         self._on_change = on_change
         self._empty_state: Absent | None = ABSENT
         self._is_set = False
-        self._was_touched = False
+        self._opens = False
         self.members: MemberRows | None = None
         self._frame = self.widget = IndentedBlock(factory.depth)
         self.fill_button = QPushButton()
@@ -96,11 +101,21 @@ class ObjectEditor(Editor):
         self._is_set = isinstance(draft, dict)
         if isinstance(draft, dict):
             self._made_members().set_draft(draft)
+        elif self._is_open:
+            self._made_members().set_draft(_initial(replace(self._field, default=ABSENT)))
         self._show_state()
         return True
 
+    def open_unset(self) -> None:
+        self._opens = self._factory.depth < _MAX_OPEN_DEPTH
+        self.set_draft(self.draft())
+
+    @property
+    def _is_open(self) -> bool:
+        return self._is_set or (self._opens and self._empty_state is ABSENT)
+
     def show_errors(self, errors: Errors, pointer: str) -> None:
-        if self.members is not None and self._is_set:
+        if self.members is not None and self._is_open:
             self.members.show_errors(errors, pointer)
 
     def mark_touched(self) -> None:
@@ -108,10 +123,10 @@ class ObjectEditor(Editor):
             self.members.mark_touched()
 
     def at(self, path: Sequence[str]) -> QWidget:
-        return self.members.at(path) if self.members is not None and self._is_set else self.widget
+        return self.members.at(path) if self.members is not None and self._is_open else self.widget
 
     def set_focus(self) -> None:
-        rows = self.members.rows() if self.members is not None and self._is_set else []
+        rows = self.members.rows() if self.members is not None and self._is_open else []
         if rows:
             rows[0].slot.editor.set_focus()
         else:
@@ -119,22 +134,33 @@ class ObjectEditor(Editor):
 
     def _made_members(self) -> MemberRows:
         if self.members is None:
-            self.members = MemberRows(self._factory.nested(), self._field, self._on_change)
-            self._frame.column.addWidget(self.members)
+            self.members = MemberRows(self._factory.nested(), self._field, self._on_member_changed)
+            self._frame.column.insertWidget(0, self.members)
         return self.members
 
     def _on_fill_clicked(self) -> None:
-        first = initial_draft(self._field)
-        self.set_draft(first if isinstance(first, dict) else {})
+        self.set_draft(self.members.draft() if self._is_open and self.members else _initial(self._field))
         self._on_change()
         self.set_focus()
 
+    def _on_member_changed(self) -> None:
+        if not self._is_set:
+            self._is_set = True
+            self._show_state()
+        self._on_change()
+
     def _show_state(self) -> None:
-        self.fill_button.setText("Fill in (null)" if self._empty_state is None else "Fill in")
+        text = "Fill in (null)" if self._empty_state is None else "Fill in"
+        self.fill_button.setText("Send as shown" if self._is_open else text)
         self.fill_button.setVisible(not self._is_set)
-        self._frame.set_indented(self._is_set)
+        self._frame.set_indented(self._is_open)
         if self.members is not None:
-            self.members.setVisible(self._is_set)
+            self.members.setVisible(self._is_open)
+
+
+def _initial(field: ObjectField) -> dict[str, Draft]:
+    draft = initial_draft(field)
+    return draft if isinstance(draft, dict) else {}
 
 
 class MemberRows(QWidget):
