@@ -190,3 +190,23 @@ def test_constant_arguments_can_be_picked(qtbot: QtBot) -> None:
     form.variants.pick(1)
     assert form.value() == {"a": 2}
     assert form.errors() == []
+
+
+def test_the_constant_that_tells_variants_apart_is_hidden_while_the_picker_shows_it(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"target": TARGET})
+    union = editor(driver, "target", UnionEditor)
+
+    def visible_members() -> list[str]:
+        editor = inner(union)
+        assert isinstance(editor, ObjectEditor)
+        assert editor.members is not None
+        return [row.member.name for row in editor.members.rows() if row.isVisible()]
+
+    pick(union, "Web page")
+    assert visible_members() == ["url", "path"]
+    assert QApplication.focusWidget() is not None
+    assert driver.form.value() == {"target": {"kind": "web"}}
+    driver.form.set_value({"target": {"kind": "ftp", "url": "x"}})
+    assert "kind" in visible_members()
+    driver.form.set_value({"target": {"kind": "file", "path": "x"}})
+    assert visible_members() == ["path"]

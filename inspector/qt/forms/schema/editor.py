@@ -94,6 +94,13 @@ class EditorFactory(Protocol):
     def depth(self) -> int:
         """The number of lists and objects around what is created."""
 
+    @property
+    def tag(self) -> str:
+        """The member that the variant picker around stands for, "" if none."""
+
+    def tagged(self, tag: str) -> EditorFactory:
+        """Return the factory for the variants of a union with this discriminator."""
+
     def nested(self) -> EditorFactory:
         """Return the factory for the content of a list or object."""
 

@@ -28,7 +28,16 @@ from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
 from inspector.qt.widgets.text.text_box import is_plain_line
 from inspector.schema.builder import Builder
 from inspector.schema.drafts import effective, settle_draft
-from inspector.schema.fields import Field, ListField, MapField, Member, ObjectField, TupleField, UnionField
+from inspector.schema.fields import (
+    ConstField,
+    Field,
+    ListField,
+    MapField,
+    Member,
+    ObjectField,
+    TupleField,
+    UnionField,
+)
 from inspector.schema.references import Document
 from inspector.schema.values import (
     ABSENT,
@@ -127,14 +136,16 @@ class ObjectEditor(Editor):
 
     def set_focus(self) -> None:
         rows = self.members.rows() if self.members is not None and self._is_open else []
-        if rows:
+        if rows := [row for row in rows if not row.isHidden()]:
             rows[0].slot.editor.set_focus()
         else:
             self.fill_button.setFocus()
 
     def _made_members(self) -> MemberRows:
         if self.members is None:
-            self.members = MemberRows(self._factory.nested(), self._field, self._on_member_changed)
+            self.members = MemberRows(
+                self._factory.nested(), self._field, self._on_member_changed, self._factory.tag
+            )
             self._frame.column.insertWidget(0, self.members)
         return self.members
 
@@ -168,10 +179,12 @@ class MemberRows(QWidget):
 
     Keys keep their given order; keys set later go where the schema has them. Keys without a row are kept
     and listed below the rows. A row not created yet holds its value too. Conditional members come and go;
-    what was typed in them is kept aside.
+    what was typed in them is kept aside. The constant `tag` is hidden: the variant picker shows it.
     """
 
-    def __init__(self, factory: EditorFactory, field: ObjectField, on_change: OnChange) -> None:
+    def __init__(
+        self, factory: EditorFactory, field: ObjectField, on_change: OnChange, tag: str = ""
+    ) -> None:
         super().__init__()
         self._factory = factory
         self._field = field
@@ -183,6 +196,7 @@ class MemberRows(QWidget):
         self._hidden: set[str] = set()  # names of rows that do not apply now
         self._last_draft: dict[str, Draft] = {}
         self._previous: dict[str, Draft] = {}
+        self._tag = tag
         self._errors: Errors = {}
         self._pointer = ""
         self._was_touched = False
@@ -246,6 +260,7 @@ class MemberRows(QWidget):
         self._show_members(effective(self._field, draft))
         for name, row in self._rows.items():
             row.set_draft(draft.get(name, ABSENT) if name in self._members else ABSENT)
+        self._show_tag()
         self._show_others()
 
     def show_errors(self, errors: Errors, pointer: str) -> None:
@@ -294,7 +309,14 @@ class MemberRows(QWidget):
         if self._errors:
             row.show_errors(self._errors, child(self._pointer, member.name))
         self._rows[member.name] = row
+        self._show_tag()
         return row
+
+    def _show_tag(self) -> None:
+        """Show the variant's constant only while the value has another one."""
+        row = self._rows.get(self._tag)
+        if row is not None and isinstance(row.field, ConstField) and self._tag in self._members:
+            row.setVisible(row.draft() != row.field.value)
 
     def _on_row_changed(self) -> None:
         if self._field.under is not None:
@@ -334,6 +356,7 @@ class MemberRows(QWidget):
         self._lazy.reset()
         for name in self._hidden & self._members.keys():
             self._rows[name].show()
+        self._show_tag()
         self._hidden -= self._members.keys()
 
     def _drop(self, row: FieldRow) -> None:

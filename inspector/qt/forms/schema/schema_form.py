@@ -311,16 +311,25 @@ class SchemaEditorFactory:
         outer: SchemaEditorFactory | None = None,
         warnings: Mapping[str, str] | None = None,
         takes_own_keys: bool = False,
+        tag: str = "",
     ) -> None:
+        self.tag = tag
         self.takes_own_keys: bool = outer.takes_own_keys if outer is not None else takes_own_keys
         self.style: FormStyle = outer.style if outer is not None else FormStyle.of(theme)
-        self.depth: int = outer.depth + 1 if outer is not None else 0
+        self.depth: int = 0
         self.warnings: Mapping[str, str] = warnings or {}
         self._theme = theme
         self._budget: _Budget = outer._budget if outer is not None else _Budget()
 
     def nested(self) -> SchemaEditorFactory:
-        return SchemaEditorFactory(self._theme, self)
+        inner = SchemaEditorFactory(self._theme, self)
+        inner.depth = self.depth + 1
+        return inner
+
+    def tagged(self, tag: str) -> SchemaEditorFactory:
+        same_level = SchemaEditorFactory(self._theme, self, tag=tag)
+        same_level.depth = self.depth
+        return same_level
 
     def claim_row(self) -> bool:
         return self._budget.take()

@@ -39,7 +39,7 @@ class UnionEditor(Editor):
     stated = ("set", "not set", "null")
 
     def __init__(self, factory: EditorFactory, field: UnionField, on_change: OnChange) -> None:
-        self._factory = factory
+        self._variant_factory = factory.tagged(field.discriminator)
         self._field = field
         self._on_change = on_change
         self._current = _NOTHING
@@ -148,7 +148,7 @@ class UnionEditor(Editor):
             self._column.addLayout(position, 3)
             self._positions.append(position)
             self._slots[variant] = ValueSlot(
-                self._factory, field, position, self._on_change, is_optional=self.is_optional
+                self._variant_factory, field, position, self._on_change, is_optional=self.is_optional
             )
             self._slots[variant].set_name(self._name)
         return self._slots[variant]
