@@ -6,7 +6,7 @@ import base64
 from pathlib import Path
 
 import pytest
-from PySide6.QtCore import QDate, QTime
+from PySide6.QtCore import QDate, Qt, QTime
 from PySide6.QtGui import QAccessible
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
@@ -20,7 +20,7 @@ from PySide6.QtWidgets import (
 from pytestqt.qtbot import QtBot
 
 from inspector.base.json.values import JSONObject
-from inspector.qt.forms.schema.choice_editors import DateTimeEditor, FileEditor
+from inspector.qt.forms.schema.choice_editors import ChoiceEditor, DateTimeEditor, FileEditor
 from tests.qt.forms.form_driver import LEFT, TARGET, FormDriver, editor
 
 pytestmark = pytest.mark.qt_log_ignore("This plugin does not support")
@@ -101,3 +101,23 @@ def test_every_focusable_widget_has_an_accessible_name(qtbot: QtBot) -> None:
         and not QAccessible.queryAccessibleInterface(widget).text(QAccessible.Text.Name)
     ]
     assert nameless == []
+
+
+def test_a_long_list_of_choices_is_searched_by_typing_and_takes_only_its_values(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"zone": {"enum": [f"Region/City {n}" for n in range(400)]}})
+    choice = editor(driver, "zone", ChoiceEditor)
+    line = choice.box.lineEdit()
+    assert line is not None
+    choice.box.setFocus()
+    QTest.keyClicks(choice.box, "city 39")
+    completer = choice.box.completer()
+    assert completer is not None
+    assert completer.completionCount() == 11  # 39 and 390 to 399
+    qtbot.waitUntil(completer.popup().isVisible)
+    QTest.keyClick(completer.popup(), Qt.Key.Key_Down)
+    QTest.keyClick(completer.popup(), Qt.Key.Key_Return)
+    assert driver.form.value() == {"zone": "Region/City 39"}
+    line.selectAll()
+    QTest.keyClicks(choice.box, "nowhere")
+    QTest.keyClick(choice.box, Qt.Key.Key_Return)
+    assert (driver.form.value(), line.text()) == ({"zone": "Region/City 39"}, "Region/City 39")

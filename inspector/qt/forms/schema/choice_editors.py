@@ -11,11 +11,12 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from PySide6.QtCore import QDate, QDateTime, QPoint, QSize, Qt, QTime, QTimeZone
-from PySide6.QtGui import QFontMetrics, QWheelEvent
+from PySide6.QtGui import QFocusEvent, QFontMetrics, QWheelEvent
 from PySide6.QtWidgets import (
     QCalendarWidget,
     QCheckBox,
     QComboBox,
+    QCompleter,
     QFileDialog,
     QLineEdit,
     QPushButton,
@@ -49,6 +50,7 @@ from inspector.schema.fields import BooleanField, ChoiceField, ConstField, Field
 from inspector.schema.values import ABSENT, Absent, Draft
 
 MAX_CHECKS = 40
+_MAX_UNSEARCHED = 30
 MAX_FILE_SIZE = 32 * 1024 * 1024
 DATE_TIME_FORMATS = ("date", "date-time", "time")
 _PATTERNS = {"date": "yyyy-MM-dd", "time": "HH:mm:ss'Z'"}
@@ -72,6 +74,8 @@ class ChoiceEditor(Editor):
         self._drafts = [draft for _, draft in options]
         self.box = self.widget = QuietComboBox()
         self.box.addItems([text for text, _ in options])
+        if len(options) > _MAX_UNSEARCHED:
+            self.box.make_searchable()
         self.box.activated.connect(on_change)
 
     def draft(self) -> Draft:
@@ -201,6 +205,27 @@ class QuietComboBox(QComboBox):
         self.setFocusPolicy(Qt.FocusPolicy.StrongFocus)
         # As wide as the form, whatever the choices; measuring each of them would also be slow.
         self.setSizePolicy(QSizePolicy.Policy.Ignored, QSizePolicy.Policy.Fixed)
+
+    def make_searchable(self) -> None:
+        """Let typing filter the list; only its texts are accepted."""
+        self.setEditable(True)
+        self.setInsertPolicy(QComboBox.InsertPolicy.NoInsert)
+        completer, line = self.completer(), self.lineEdit()
+        assert completer is not None
+        assert line is not None
+        completer.setFilterMode(Qt.MatchFlag.MatchContains)
+        completer.setCompletionMode(QCompleter.CompletionMode.PopupCompletion)
+        completer.setCaseSensitivity(Qt.CaseSensitivity.CaseInsensitive)
+        line.editingFinished.connect(self._on_search_finished)
+        self.setToolTip("Type to search")
+
+    def _on_search_finished(self) -> None:
+        self.setEditText(self.itemText(self.currentIndex()))
+
+    def focusInEvent(self, event: QFocusEvent) -> None:
+        super().focusInEvent(event)
+        if (line := self.lineEdit()) is not None:
+            line.selectAll()  # typing searches instead of adding to the current choice
 
     def wheelEvent(self, event: QWheelEvent) -> None:
         event.ignore()
