@@ -419,3 +419,10 @@ def test_a_state_that_the_editor_tells_is_not_named_again(qtbot: QtBot) -> None:
     assert (text.accessibleName(), text.width()) == ("State: not set", width)
     driver.choose("text", 'Default: "d"')
     assert text.shown_text() == "default ▾"
+
+
+def test_the_mark_of_required_fields_is_explained_once(qtbot: QtBot) -> None:
+    properties: JSONObject = {"a": {"type": "string"}, "b": {"type": "string"}}
+    required = FormDriver(qtbot, properties, required=["a", "b"])
+    assert shown_texts(required.form).count("* required") == 1
+    assert "* required" not in shown_texts(FormDriver(qtbot, properties).form)

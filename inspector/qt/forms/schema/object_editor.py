@@ -154,6 +154,10 @@ class ObjectEditor(Editor):
         self._on_change()
         self.set_focus()
 
+    @property
+    def _needs_members(self) -> bool:
+        return any(one.required and not isinstance(one.field, ConstField) for one in self._field.members)
+
     def _on_member_changed(self) -> None:
         if not self._is_set:
             self._is_set = True
@@ -163,7 +167,7 @@ class ObjectEditor(Editor):
     def _show_state(self) -> None:
         text = "Fill in (null)" if self._empty_state is None else "Fill in"
         self.fill_button.setText("Send as shown" if self._is_open else text)
-        self.fill_button.setVisible(not self._is_set)
+        self.fill_button.setVisible(not self._is_set and not (self._is_open and self._needs_members))
         self._frame.set_indented(self._is_open)
         if self.members is not None:
             self.members.setVisible(self._is_open)

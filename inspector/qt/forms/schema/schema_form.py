@@ -72,6 +72,7 @@ from inspector.schema.values import (
 
 SUBMIT_KEYS = (QKeySequence("Ctrl+Return"), QKeySequence("Ctrl+Enter"))
 _SCROLL_DELAYS_MS = (0, 50, 200)
+_LEGEND = "* required"
 _NO_ARGUMENTS = "This tool takes no arguments."
 # Created before the first paint; the other rows as they come into view.
 _ROWS_AT_ONCE = 40
@@ -254,7 +255,8 @@ class SchemaForm(QWidget):
         if field.union is not None:
             return ()
         has_rows = field.members or field.rest is not None or field.conditions
-        return field.notes or (() if has_rows else (_NO_ARGUMENTS,))
+        notes = field.notes or (() if has_rows else (_NO_ARGUMENTS,))
+        return (*notes, _LEGEND) if any(member.required for member in field.members) else notes
 
     def _on_focus_changed(self, _old: QWidget | None, new: QWidget | None) -> None:
         previous, self._focused_row = self._focused_row, _field_row_around(new, self)
