@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
 from PySide6.QtTest import QTest
 from PySide6.QtWidgets import (
     QApplication,
@@ -278,3 +278,28 @@ def test_required_objects_that_contain_themselves_open_a_few_levels_deep(qtbot: 
     )
     assert len(driver.form.findChildren(FieldRow)) <= 5
     assert driver.form.value() == {}
+
+
+def test_keys_and_values_of_a_map_have_column_heads(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"m": {"type": "object", "additionalProperties": {"type": "string"}}})
+    rows = editor(driver, "m", MapEditor).map_rows
+    assert rows._heads.columns() == []
+    driver.form.set_value({"m": {"a": "1", "b": "2"}})
+    QApplication.processEvents()
+    first = rows.rows[0]
+    value = first.slot.editor.widget
+    assert rows._heads.columns() == [(first.key_line.x(), "Key"), (value.x(), "Value")]
+    QTest.mouseClick(first.remove_button, LEFT)
+    assert [text for _, text in rows._heads.columns()] == ["Key", "Value"]
+    QTest.mouseClick(rows.rows[0].remove_button, LEFT)
+    assert not rows._heads.isVisible()
+
+
+def test_booleans_of_a_list_are_in_a_column_at_the_left(qtbot: QtBot) -> None:
+    driver = FormDriver(qtbot, {"flags": {"type": "array", "items": {"type": "boolean"}}})
+    driver.form.set_value({"flags": [True, False]})
+    driver.form.resize(900, 400)
+    QApplication.processEvents()
+    rows = driver.list_editor("flags").rows
+    assert [row.slot.editor.widget.mapTo(row, QPoint()).x() for row in rows] == [0, 0]
+    assert rows[0].remove_button.geometry().right() >= rows[0].width() - 2

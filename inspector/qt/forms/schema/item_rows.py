@@ -20,7 +20,16 @@ from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot
 from inspector.qt.theme import ICON_SIZE, SPACE_1
 from inspector.qt.widgets.layout import discard, hbox, vbox
 from inspector.qt.widgets.text.labels import small_label
-from inspector.schema.fields import Field, ListField, MapField, ObjectField, TupleField, UnionField
+from inspector.schema.fields import (
+    BooleanField,
+    ConstField,
+    Field,
+    ListField,
+    MapField,
+    ObjectField,
+    TupleField,
+    UnionField,
+)
 
 # A row takes about 1 ms to create and another to show. A screenful is created at once; the rest when about
 # to scroll into view, so that a form of 2,000 fields opens as fast as one of 20.
@@ -54,7 +63,9 @@ class ItemRow(ValueRow):
         self.is_tall = is_wide or is_tall(field)
         self.head = hbox(None, gap=0)
         self.title_label: QLabel | None = None
-        body = vbox(None, gap=SPACE_1)
+        # A fixed-size editor stays at the left of its place.
+        place = QWidget(self) if isinstance(field, BooleanField | ConstField) else None
+        body = vbox(place, gap=SPACE_1)
         self.column.addLayout(self.head)
         if self.is_tall or is_fixed:
             self.title_label = small_label(factory.style, "")
@@ -62,9 +73,11 @@ class ItemRow(ValueRow):
         if self.is_tall:
             self.column.addLayout(body)
         elif is_fixed:
-            line = hbox(None, (body, 1), gap=0)
+            line = hbox(None, (place or body, 1), gap=0)
             self.column.addLayout(line)
             self.head = line
+        elif place is not None:
+            self.head.addWidget(place, 1)
         else:
             self.head.addLayout(body, 1)
         self.slot = ValueSlot(factory, field, body, self.on_slot_changed, is_optional=is_fixed)

@@ -5,10 +5,11 @@ More than 500 keys are left to raw JSON.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Sequence
+from collections.abc import Callable, Collection, Sequence
 from functools import partial
 
-from PySide6.QtCore import Qt
+from PySide6.QtCore import QPoint, Qt
+from PySide6.QtGui import QFontMetrics, QPainter, QPaintEvent
 from PySide6.QtWidgets import QPushButton, QWidget
 
 from inspector.base.units import plural
@@ -16,7 +17,7 @@ from inspector.qt.forms.schema.editor import Editor, EditorFactory, Errors, OnCh
 from inspector.qt.forms.schema.item_rows import ItemRow, LazyRows, focus_after_removal
 from inspector.qt.theme import SPACE_1
 from inspector.qt.widgets.layout import IndentedBlock, vbox
-from inspector.qt.widgets.text.labels import mark_error, small_label
+from inspector.qt.widgets.text.labels import MUTED, FormStyle, mark_error, small_label
 from inspector.qt.widgets.text.text_box import TextLine, is_plain_line
 from inspector.schema.fields import JsonField, MapField, UnionField
 from inspector.schema.values import ABSENT, Absent, Draft, Pairs, child, initial_draft
@@ -103,6 +104,8 @@ class MapRows(QWidget):
             spacing=SPACE_1,
             height=_ROW_HEIGHT,
         )
+        self._heads = ColumnHeads(factory.style, lambda: next(filter(None, self._rows), None))
+        self._frame.column.addWidget(self._heads)
         self._frame.column.addWidget(self._lazy)
         self.add_button = QPushButton("Add key")
         factory.style.theme.set_icon(self.add_button, "plus", "muted")
@@ -169,6 +172,7 @@ class MapRows(QWidget):
         row.remove_button.clicked.connect(partial(self._on_remove_clicked, row))
         self._rows[position] = row
         self._show_row_errors(row)
+        self._heads.update()
         return row
 
     def _row_at(self, position: int) -> MapRow:
@@ -189,6 +193,7 @@ class MapRows(QWidget):
     def _on_remove_clicked(self, row: MapRow, _checked: bool = False) -> None:
         position = self._rows.index(row)
         del self._rows[position], self._pairs[position]
+        self._heads.update()
         row.hide()
         row.deleteLater()
         self._lazy.reset()
@@ -204,6 +209,36 @@ class MapRows(QWidget):
         allowed = MAX_ROWS if most is None else min(MAX_ROWS, most)
         self.add_button.setEnabled(len(self._rows) < allowed)
         self.add_button.setToolTip("" if self.add_button.isEnabled() else f"At most {plural(allowed, 'key')}")
+
+
+class ColumnHeads(QWidget):
+    """The heads "Key" and "Value", painted above the columns of the first row.
+
+    A value with its own line has none.
+    """
+
+    def __init__(self, style: FormStyle, first_row: Callable[[], MapRow | None]) -> None:
+        super().__init__()
+        self._first_row = first_row
+        self.setFont(style.small)
+        self.setFixedHeight(QFontMetrics(style.small).height())
+
+    def columns(self) -> list[tuple[int, str]]:
+        """Return the heads with their left edges."""
+        row = self._first_row()
+        if row is None:
+            return []
+        columns: list[tuple[QWidget, str]] = [(row.key_line, "Key")]
+        if not row.is_tall:
+            columns.append((row.slot.editor.widget, "Value"))
+        origin = self.mapToGlobal(QPoint())
+        return [(widget.mapToGlobal(QPoint()).x() - origin.x(), text) for widget, text in columns]
+
+    def paintEvent(self, event: QPaintEvent) -> None:
+        painter = QPainter(self)
+        painter.setPen(self.palette().color(MUTED))
+        for left, text in self.columns():
+            painter.drawText(left, self.fontMetrics().ascent(), text)
 
 
 class MapRow(ItemRow):
