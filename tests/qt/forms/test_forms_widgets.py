@@ -14,7 +14,7 @@ from pytestqt.qtbot import QtBot
 from inspector.base.json.text import write
 from inspector.base.json.values import JSON, JSONObject
 from inspector.qt.forms.schema.choice_editors import BooleanEditor, ChoiceEditor, PasswordEditor
-from inspector.qt.forms.schema.field_row import FieldRow
+from inspector.qt.forms.schema.field_row import FieldRow, LongDescription
 from inspector.qt.forms.schema.item_rows import ROWS_AT_ONCE
 from inspector.qt.forms.schema.list_editor import MAX_ROWS
 from inspector.qt.forms.schema.object_editor import ObjectEditor
@@ -426,3 +426,24 @@ def test_the_mark_of_required_fields_is_explained_once(qtbot: QtBot) -> None:
     required = FormDriver(qtbot, properties, required=["a", "b"])
     assert shown_texts(required.form).count("* required") == 1
     assert "* required" not in shown_texts(FormDriver(qtbot, properties).form)
+
+
+def test_a_long_description_shows_three_lines_and_the_rest_on_demand(qtbot: QtBot) -> None:
+    text = "This sentence describes the field. " * 30
+    driver = FormDriver(
+        qtbot, {"a": {"type": "string", "description": text, "deprecated": True}, "b": {"type": "string"}}
+    )
+    description = driver.row("a").findChild(LongDescription)
+    assert description is not None
+    label, button = description.label, description.more_button
+    three_lines = 3 * label.fontMetrics().lineSpacing()
+    qtbot.waitUntil(lambda: 0 < label.height() <= three_lines)
+    assert "Deprecated: the server may stop accepting it." in shown_texts(driver.row("a"))
+    QTest.mouseClick(button, LEFT)
+    assert (button.text(), label.text()) == ("Show less", text.strip())
+    qtbot.waitUntil(lambda: label.height() > 2 * three_lines)
+    QTest.mouseClick(button, LEFT)
+    qtbot.waitUntil(lambda: label.height() <= three_lines)
+    driver.form.resize(8000, 600)
+    qtbot.waitUntil(button.isHidden)
+    assert driver.row("b").findChild(LongDescription) is None

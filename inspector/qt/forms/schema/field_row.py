@@ -5,19 +5,29 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from PySide6.QtCore import QEvent, QPoint, QSize, Qt
-from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPalette
+from PySide6.QtGui import QEnterEvent, QFont, QFontMetrics, QPainter, QPaintEvent, QPalette, QResizeEvent
 from PySide6.QtWidgets import QSizePolicy, QWidget
 
 from inspector.base.json.text import write_line
 from inspector.base.json.values import shorten
-from inspector.base.plain_text import one_line
+from inspector.base.plain_text import one_line, visible
 from inspector.qt.actions import native_keys
 from inspector.qt.forms.schema.editor import EditorFactory, Errors, OnChange
 from inspector.qt.forms.schema.value_row import STATE_KEY, ValueRow, ValueSlot, state_text
 from inspector.qt.theme import SPACE_1, SPACE_2
 from inspector.qt.widgets.inputs.controls import TextButton
-from inspector.qt.widgets.layout import hbox
-from inspector.qt.widgets.text.labels import ERROR, MUTED, FormStyle, PlainLabel, plain_tooltip, small_label
+from inspector.qt.widgets.layout import hbox, vbox
+from inspector.qt.widgets.text.labels import (
+    ERROR,
+    LABEL_LIMIT,
+    MUTED,
+    FormStyle,
+    PlainLabel,
+    plain_tooltip,
+    set_label_text,
+    shortened,
+    small_label,
+)
 from inspector.schema.check import MISSING
 from inspector.schema.fields import (
     BooleanField,
@@ -38,6 +48,9 @@ _TEXT = QPalette.ColorRole.WindowText
 # While not set, these have no place to show the default.
 _WITHOUT_PLACEHOLDER = (BooleanField, ConstField, ListField, TupleField, MapField, ObjectField)
 _MAX_DEFAULT_LENGTH = 24
+_MAX_LINES = 3
+_UNLIMITED = 16_777_215  # QWIDGETSIZE_MAX, which PySide6 does not offer
+_MAX_DESCRIPTION_LENGTH = 120  # fits into three lines of a narrow form
 _MENU_MARK = "▾"
 
 
@@ -67,7 +80,11 @@ class FieldRow(ValueRow):
         self.state_button = self._make_state_button()
         if warning := factory.warnings.get(member.name):
             self._warn(warning)
-        if help_text := _help_text(member.field):
+        description = member.field.description.strip()
+        is_long = len(description) > _MAX_DESCRIPTION_LENGTH or description.count("\n") >= _MAX_LINES
+        if is_long:
+            self.column.addWidget(LongDescription(factory.style, description))
+        if help_text := "\n".join((() if is_long else (description,)) + _notes(member.field)).strip():
             self.column.addWidget(small_label(factory.style, help_text))
         self.show_state()
 
@@ -205,9 +222,42 @@ class StateButton(TextButton):
         return _MENU_MARK if self._is_stated else self.text()
 
 
-def _help_text(field: Field) -> str:
-    """Return the server's description, then notes about the field."""
-    parts = [field.description.strip()]
+class LongDescription(QWidget):
+    """A description of which three lines are shown, and the rest on demand."""
+
+    def __init__(self, style: FormStyle, text: str) -> None:
+        super().__init__()
+        self._text = text
+        self.label = small_label(style, text)
+        self.label.setAlignment(Qt.AlignmentFlag.AlignTop | Qt.AlignmentFlag.AlignLeft)
+        self.more_button = TextButton("Show more", style.small, QPalette.ColorRole.Link)
+        self.more_button.setFocusPolicy(Qt.FocusPolicy.TabFocus)
+        self.more_button.clicked.connect(self._on_more_clicked)
+        self._is_open = False
+        vbox(self, self.label, (self.more_button, 0, Qt.AlignmentFlag.AlignLeft), gap=0)
+
+    def resizeEvent(self, event: QResizeEvent) -> None:
+        super().resizeEvent(event)
+        self._fit()
+
+    def _on_more_clicked(self) -> None:
+        self._is_open = not self._is_open
+        self.more_button.setText("Show less" if self._is_open else "Show more")
+        self.more_button.updateGeometry()
+        if self._is_open:
+            self.label.setText(visible(shortened(self._text, LABEL_LIMIT)))
+        else:
+            set_label_text(self.label, self._text)
+        self._fit()
+
+    def _fit(self) -> None:
+        height = _MAX_LINES * self.label.fontMetrics().lineSpacing()
+        self.label.setMaximumHeight(_UNLIMITED if self._is_open else height)
+        self.more_button.setVisible(self._is_open or self.label.heightForWidth(self.width()) > height)
+
+
+def _notes(field: Field) -> tuple[str, ...]:
+    parts = []
     if isinstance(field, JsonField):
         parts.append(f"Edited as JSON: {field.reason}")
     if isinstance(field, TextField) and field.pattern:
@@ -218,7 +268,7 @@ def _help_text(field: Field) -> str:
         parts.append("Write-only: the server does not return it.")
     if field.read_only:
         parts.append("Read-only: set by the server, which may ignore your value.")
-    return "\n".join(text for text in (*parts, *field.notes) if text)
+    return (*parts, *(note for note in field.notes if note))
 
 
 @dataclass(frozen=True, slots=True)
