@@ -447,3 +447,31 @@ def test_a_long_description_shows_three_lines_and_the_rest_on_demand(qtbot: QtBo
     driver.form.resize(8000, 600)
     qtbot.waitUntil(button.isHidden)
     assert driver.row("b").findChild(LongDescription) is None
+
+
+def test_many_fields_are_filtered_and_keep_their_values(qtbot: QtBot) -> None:
+    properties: JSONObject = {f"field_{n}": {"type": "string"} for n in range(20)}
+    properties["last"] = {"type": "string", "description": "The end of the range.", "maxLength": 1}
+    driver = FormDriver(qtbot, properties)
+    members = driver.form.members
+    assert members is not None
+    driver.type(driver.line("field_3"), "x")
+    assert members.filter_line is not None
+    driver.type(members.filter_line, "RANGE")
+    members.filter_line.settle()
+    assert [row.member.name for row in driver.form.rows() if row.isVisible()] == ["last"]
+    assert not [row for row in driver.form.findChildren(FieldRow) if row.isVisible()][1:]
+    driver.type(driver.line("last"), "too long")
+    driver.type(members.filter_line, "?")
+    members.filter_line.settle()
+    assert "No field matches." in shown_texts(driver.form)
+    assert driver.form.value() == {"field_3": "x", "last": "too long"}
+    driver.form.reveal_errors()
+    assert (members.filter_line.text(), len(driver.form.rows())) == ("", 21)
+    assert QApplication.focusWidget() is driver.line("last")
+
+
+def test_few_fields_have_no_filter(qtbot: QtBot) -> None:
+    members = FormDriver(qtbot, {"a": {"type": "string"}}).form.members
+    assert members is not None
+    assert members.filter_line is None

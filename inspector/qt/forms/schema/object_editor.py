@@ -23,6 +23,7 @@ from inspector.qt.forms.schema.item_rows import LazyRows
 from inspector.qt.forms.schema.map_editor import MapRows
 from inspector.qt.theme import SPACE_4
 from inspector.qt.widgets.inputs.controls import TextButton
+from inspector.qt.widgets.inputs.search import SearchField
 from inspector.qt.widgets.layout import IndentedBlock, vbox
 from inspector.qt.widgets.text.labels import ERROR, set_label_text, small_label
 from inspector.qt.widgets.text.text_box import is_plain_line
@@ -56,6 +57,7 @@ _ROW_HEIGHT = 64
 _MAX_KEY_ROWS = 200
 _MAX_DEPTH = 3
 _MAX_OPEN_DEPTH = 3
+_MAX_UNFILTERED = 15
 _MAX_UNKNOWN_ERRORS = 6
 _OWN_KEYS = MapField(value=partial(Builder(Document(True)).field, True, 1))  # of any type
 # Compared part by part, or not comparable.
@@ -196,6 +198,7 @@ class MemberRows(QWidget):
         self._effective = effective(field, {})
         self._members: dict[str, Member] = {member.name: member for member in self._effective.members}
         self._names = list(self._members)
+        self._shown = self._names  # those that match the filter
         self._rows: dict[str, FieldRow] = {}
         self._hidden: set[str] = set()  # names of rows that do not apply now
         self._last_draft: dict[str, Draft] = {}
@@ -206,12 +209,18 @@ class MemberRows(QWidget):
         self._was_touched = False
         self._lazy = LazyRows(
             factory,
-            lambda: len(self._names),
-            lambda position: self._rows.get(self._names[position]),
+            lambda: len(self._shown),
+            lambda position: self._rows.get(self._shown[position]),
             self._make_row,
             spacing=SPACE_4,
             height=_ROW_HEIGHT,
         )
+        self.filter_line: SearchField | None = None
+        if len(self._names) > _MAX_UNFILTERED:
+            self.filter_line = SearchField(factory.style.theme, "Filter fields")
+            self.filter_line.text_settled.connect(self._show_matches)
+        self._no_match_label = small_label(factory.style, "No field matches.")
+        self._no_match_label.hide()
         self._extra_keys: MapRows | None = None
         self._aside_label = small_label(factory.style, "")
         self._unknown_label = small_label(factory.style, "")
@@ -233,9 +242,9 @@ class MemberRows(QWidget):
         return self._extra_keys
 
     def rows(self) -> list[FieldRow]:
-        """Return all rows in the schema's order; creates the missing ones."""
+        """Return all rows that match the filter, in the schema's order; creates the missing ones."""
         self._lazy.make_all()
-        return [self._rows[name] for name in self._names]
+        return [self._rows[name] for name in self._shown]
 
     def draft(self) -> dict[str, Draft]:
         drafts = self._settled_draft()
@@ -291,7 +300,10 @@ class MemberRows(QWidget):
     def at(self, path: Sequence[str]) -> QWidget:
         """Return the widget at a path inside; creates the rows up to it."""
         if path and path[0] in self._members:
-            self._lazy.show_row(self._names.index(path[0]))
+            if path[0] not in self._shown and self.filter_line is not None:
+                self.filter_line.clear()
+                self.filter_line.settle()
+            self._lazy.show_row(self._shown.index(path[0]))
             return self._rows[path[0]].at(path[1:])
         found = self._extra_keys.at(path) if self._extra_keys is not None else None
         if found is None and path and path[0] in self._last_draft:
@@ -304,7 +316,7 @@ class MemberRows(QWidget):
         return draft.draft if isinstance(draft, InactiveDraft) else draft
 
     def _make_row(self, position: int) -> FieldRow:
-        member = self._members[self._names[position]]
+        member = self._members[self._shown[position]]
         row = FieldRow(self._factory, member, self._on_row_changed, self._lazy)
         if member.name in self._last_draft:
             row.set_draft(self._draft_of(member.name))
@@ -319,7 +331,7 @@ class MemberRows(QWidget):
     def _show_tag(self) -> None:
         """Show the variant's constant only while the value has another one."""
         row = self._rows.get(self._tag)
-        if row is not None and isinstance(row.field, ConstField) and self._tag in self._members:
+        if row is not None and isinstance(row.field, ConstField) and self._tag in self._shown:
             row.setVisible(row.draft() != row.field.value)
 
     def _on_row_changed(self) -> None:
@@ -357,11 +369,19 @@ class MemberRows(QWidget):
                 row.set_member(member)
             else:
                 self._drop(row)
-        self._lazy.reset()
-        for name in self._hidden & self._members.keys():
-            self._rows[name].show()
-        self._show_tag()
         self._hidden -= self._members.keys()
+        self._show_matches()
+
+    def _show_matches(self) -> None:
+        """Show the rows whose name, title or description contains the text of the filter."""
+        text = self.filter_line.text().casefold() if self.filter_line is not None else ""
+        self._shown = [name for name in self._names if _matches(self._members[name], text)]
+        shown = set(self._shown)
+        for name, row in self._rows.items():
+            row.setVisible(name in shown)
+        self._lazy.reset()
+        self._show_tag()
+        self._no_match_label.setVisible(bool(text) and not shown)
 
     def _drop(self, row: FieldRow) -> None:
         """Remove a row whose field has changed, keeping its value for the new row."""
@@ -442,7 +462,16 @@ class MemberRows(QWidget):
             (self.remove_button, 0, Qt.AlignmentFlag.AlignLeft),
             gap=0,
         )
-        vbox(self, self._lazy, self._aside_label, unknown, gap=SPACE_4)
+        vbox(
+            self, self.filter_line, self._no_match_label, self._lazy, self._aside_label, unknown, gap=SPACE_4
+        )
+
+
+def _matches(member: Member, text: str) -> bool:
+    if not text:
+        return True
+    texts = (member.name, member.field.title, member.field.description)
+    return any(text in one.casefold() for one in texts)
 
 
 def _own_value(draft: Draft) -> Draft:
