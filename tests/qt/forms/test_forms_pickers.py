@@ -113,9 +113,11 @@ def test_a_long_list_of_choices_is_searched_by_typing_and_takes_only_its_values(
     completer = choice.box.completer()
     assert completer is not None
     assert completer.completionCount() == 11  # 39 and 390 to 399
-    qtbot.waitUntil(completer.popup().isVisible)
-    QTest.keyClick(completer.popup(), Qt.Key.Key_Down)
-    QTest.keyClick(completer.popup(), Qt.Key.Key_Return)
+    popup = completer.popup()
+    assert popup is not None
+    qtbot.waitUntil(popup.isVisible)
+    QTest.keyClick(popup, Qt.Key.Key_Down)
+    QTest.keyClick(popup, Qt.Key.Key_Return)
     assert driver.form.value() == {"zone": "Region/City 39"}
     line.selectAll()
     QTest.keyClicks(choice.box, "nowhere")

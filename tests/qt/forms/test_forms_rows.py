@@ -272,7 +272,7 @@ def test_a_required_object_is_open_and_sent_once_a_member_is_edited(qtbot: QtBot
 
 
 def test_required_objects_that_contain_themselves_open_a_few_levels_deep(qtbot: QtBot) -> None:
-    node: JSONObject = {"properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]}
+    node: JSON = {"properties": {"next": {"$ref": "#/$defs/node"}}, "required": ["next"]}
     driver = FormDriver(
         qtbot, {"next": {"$ref": "#/$defs/node"}}, required=["next"], **{"$defs": {"node": node}}
     )
