@@ -160,6 +160,16 @@ class ChildProcess(asyncio.SubprocessProtocol):
     def _pipe(self, fd: int) -> asyncio.BaseTransport | None:
         return self._transport.get_pipe_transport(fd) if self._transport else None
 
+    def has_exited(self) -> bool:
+        """True once the process has exited; the listener learns it when the pipes are read to the end."""
+        if self._exited.is_set():
+            return True
+        import psutil
+
+        with contextlib.suppress(psutil.NoSuchProcess):
+            return not _is_alive(psutil.Process(self.pid))
+        return True
+
     async def stop(self) -> None:
         """Close stdin, wait, TERM, wait, KILL: the whole tree, including those that left the group.
 

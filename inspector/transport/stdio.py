@@ -139,6 +139,8 @@ class StdioTransport:
         self._close(f"The server {status}.")
 
     def _on_stdout_lost(self) -> None:
+        if self._process is not None and self._process.has_exited():
+            return  # `on_exit` follows: something still holds stderr open, or the machine is busy
         self._close("The server closed stdout, but its process is still running.")
 
     def _close(self, summary: str) -> None:

@@ -164,6 +164,20 @@ async def test_closed_stdout_of_a_running_process_ends_the_connection(script: St
     assert isinstance(wire.events[-1], ProcessExited)
 
 
+async def test_exit_is_reported_although_a_child_of_the_process_holds_stderr_open(
+    script: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(process_module, "_PIPE_GRACE", stdio_module._GRACE_AFTER_STDOUT + 1)
+    child = "[sys.executable, '-c', 'import time; time.sleep(60)']"
+    wire = await script(
+        f"import subprocess; subprocess.Popen({child}, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL);"
+        "sys.exit(3)"
+    )
+    closed = await wire.until(Closed)
+    assert closed.summary == "The server exited with code 3."
+    await wire.close()
+
+
 async def test_line_over_the_size_limit_gives_its_start(script: Start) -> None:
     wire = await script(r"out('x' * 100_000 + '\n'); out('next\n')", cap=1000)
     await wire.until(Closed)

@@ -1,7 +1,7 @@
 """Form for the app's own values, such as settings: labels and controls, no types and no states.
 
-`SchemaForm` shows what a server's schema says, and lets the user send or omit anything. Here the fields are
-ours, and a default is simply not written. Both use the same fields and the same contract of editors.
+`SchemaForm` shows what a server's schema says, and lets the user send or omit anything. Here MCP Lens defines
+the fields, and a default is not written. Both use the same field types and editor interface.
 """
 
 from __future__ import annotations
