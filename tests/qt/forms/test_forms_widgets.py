@@ -472,6 +472,45 @@ def test_many_fields_are_filtered_and_keep_their_values(qtbot: QtBot) -> None:
     assert QApplication.focusWidget() is driver.line("last")
 
 
+def test_optional_fields_of_a_large_object_are_folded_behind_the_required_ones(qtbot: QtBot) -> None:
+    properties: JSONObject = {f"field_{n}": {"type": "string"} for n in range(40)}
+    driver = FormDriver(qtbot, properties, required=["field_7", "field_9"])
+    members = driver.form.members
+    assert members is not None
+
+    def shown() -> list[str]:
+        rows = driver.form.rows()
+        QApplication.processEvents()  # layouts show new rows in the next round
+        return [row.member.name for row in rows if row.isVisible()]
+
+    assert shown() == ["field_7", "field_9"]
+    assert members.fold_button.text() == "Show 38 optional fields"
+    members.fold_button.click()
+    assert len(shown()) == 40
+    assert shown()[:3] == ["field_7", "field_9", "field_0"]
+    driver.type(driver.line("field_3"), "x")
+    members.fold_button.click()
+    assert shown() == ["field_7", "field_9", "field_3"]
+    assert members.draft() == {"field_3": "x"}
+    driver.form.set_value({"field_30": "y"})
+    assert shown() == ["field_7", "field_9", "field_30"]
+    assert members.filter_line is not None
+    driver.type(members.filter_line, "field_1")
+    members.filter_line.settle()
+    assert shown()[0] == "field_1"
+    assert not members.fold_button.isVisible()
+
+
+def test_error_in_a_folded_field_unfolds_the_others(qtbot: QtBot) -> None:
+    properties: JSONObject = {f"field_{n}": {"type": "string"} for n in range(40)}
+    driver = FormDriver(qtbot, properties, required=["field_7"])
+    members = driver.form.members
+    assert members is not None
+    members.at(["field_20"])
+    assert members.fold_button.text() == "Hide optional fields without a value"
+    assert len(driver.form.rows()) == 40
+
+
 def test_few_fields_have_no_filter(qtbot: QtBot) -> None:
     members = FormDriver(qtbot, {"a": {"type": "string"}}).form.members
     assert members is not None

@@ -58,6 +58,7 @@ _MAX_KEY_ROWS = 200
 _MAX_DEPTH = 3
 _MAX_OPEN_DEPTH = 3
 _MAX_UNFILTERED = 15
+_MAX_UNFOLDED = 30
 _MAX_UNKNOWN_ERRORS = 6
 _OWN_KEYS = MapField(value=partial(Builder(Document(True)).field, True, 1))  # of any type
 # Compared part by part, or not comparable.
@@ -186,6 +187,7 @@ class MemberRows(QWidget):
     Keys keep their given order; keys set later go where the schema has them. Keys without a row are kept
     and listed below the rows. A row not created yet holds its value too. Conditional members come and go;
     what was typed in them is kept aside. The constant `tag` is hidden: the variant picker shows it.
+    Of many members, the required ones come first and the optional ones are folded until they have a value.
     """
 
     def __init__(
@@ -198,11 +200,12 @@ class MemberRows(QWidget):
         self._effective = effective(field, {})
         self._members: dict[str, Member] = {member.name: member for member in self._effective.members}
         self._names = list(self._members)
-        self._shown = self._names  # those that match the filter
         self._rows: dict[str, FieldRow] = {}
         self._hidden: set[str] = set()  # names of rows that do not apply now
         self._last_draft: dict[str, Draft] = {}
         self._previous: dict[str, Draft] = {}
+        self._is_folded = True
+        self._shown = self._names_to_show("")
         self._tag = tag
         self._errors: Errors = {}
         self._pointer = ""
@@ -221,6 +224,8 @@ class MemberRows(QWidget):
             self.filter_line.text_settled.connect(self._show_matches)
         self._no_match_label = small_label(factory.style, "No field matches.")
         self._no_match_label.hide()
+        self.fold_button = TextButton("", factory.style.small, QPalette.ColorRole.Link)
+        self.fold_button.clicked.connect(self._on_fold_clicked)
         self._extra_keys: MapRows | None = None
         self._aside_label = small_label(factory.style, "")
         self._unknown_label = small_label(factory.style, "")
@@ -229,6 +234,7 @@ class MemberRows(QWidget):
         self.remove_button.clicked.connect(self._on_remove_clicked)
         self._lay_out()
         self._lazy.reset()
+        self._show_fold_button()
         self._show_others()
 
     @property
@@ -242,7 +248,7 @@ class MemberRows(QWidget):
         return self._extra_keys
 
     def rows(self) -> list[FieldRow]:
-        """Return all rows that match the filter, in the schema's order; creates the missing ones."""
+        """Return all rows that are shown or can be scrolled to; creates the missing ones."""
         self._lazy.make_all()
         return [self._rows[name] for name in self._shown]
 
@@ -273,6 +279,8 @@ class MemberRows(QWidget):
         self._show_members(effective(self._field, draft))
         for name, row in self._rows.items():
             row.set_draft(draft.get(name, ABSENT) if name in self._members else ABSENT)
+        if self._can_fold():
+            self._show_matches()  # those that have a value now
         self._show_tag()
         self._show_others()
 
@@ -300,9 +308,12 @@ class MemberRows(QWidget):
     def at(self, path: Sequence[str]) -> QWidget:
         """Return the widget at a path inside; creates the rows up to it."""
         if path and path[0] in self._members:
-            if path[0] not in self._shown and self.filter_line is not None:
-                self.filter_line.clear()
-                self.filter_line.settle()
+            if path[0] not in self._shown:
+                self._is_folded = False
+                if self.filter_line is not None:
+                    self.filter_line.clear()
+                    self.filter_line.settle()
+                self._show_matches()
             self._lazy.show_row(self._shown.index(path[0]))
             return self._rows[path[0]].at(path[1:])
         found = self._extra_keys.at(path) if self._extra_keys is not None else None
@@ -374,14 +385,48 @@ class MemberRows(QWidget):
 
     def _show_matches(self) -> None:
         """Show the rows whose name, title or description contains the text of the filter."""
-        text = self.filter_line.text().casefold() if self.filter_line is not None else ""
-        self._shown = [name for name in self._names if _matches(self._members[name], text)]
+        text = self._filter_text()
+        self._shown = self._names_to_show(text)
         shown = set(self._shown)
         for name, row in self._rows.items():
             row.setVisible(name in shown)
         self._lazy.reset()
         self._show_tag()
         self._no_match_label.setVisible(bool(text) and not shown)
+        self._show_fold_button()
+
+    def _filter_text(self) -> str:
+        return self.filter_line.text().casefold() if self.filter_line is not None else ""
+
+    def _can_fold(self) -> bool:
+        required = sum(member.required for member in self._members.values())
+        return len(self._names) > _MAX_UNFOLDED and 0 < required < len(self._names)
+
+    def _names_to_show(self, text: str) -> list[str]:
+        names = self._names
+        if self._can_fold():
+            names = sorted(names, key=lambda name: not self._members[name].required)
+            if self._is_folded and not text:
+                names = [
+                    name
+                    for name in names
+                    if self._members[name].required or self._draft_of(name) is not ABSENT
+                ]
+        return [name for name in names if _matches(self._members[name], text)]
+
+    def _show_fold_button(self) -> None:
+        count = len(self._names) - len(self._shown)
+        noun = "field" if count == 1 else "fields"
+        text = (
+            f"Show {count:,} optional {noun}" if self._is_folded else "Hide optional fields without a value"
+        )
+        self.fold_button.setText(text)
+        can_change = count > 0 or not self._is_folded
+        self.fold_button.setVisible(self._can_fold() and can_change and not self._filter_text())
+
+    def _on_fold_clicked(self) -> None:
+        self._is_folded = not self._is_folded
+        self._show_matches()
 
     def _drop(self, row: FieldRow) -> None:
         """Remove a row whose field has changed, keeping its value for the new row."""
@@ -463,7 +508,14 @@ class MemberRows(QWidget):
             gap=0,
         )
         vbox(
-            self, self.filter_line, self._no_match_label, self._lazy, self._aside_label, unknown, gap=SPACE_4
+            self,
+            self.filter_line,
+            self._no_match_label,
+            self._lazy,
+            (self.fold_button, 0, Qt.AlignmentFlag.AlignLeft),
+            self._aside_label,
+            unknown,
+            gap=SPACE_4,
         )
 
 

@@ -198,6 +198,7 @@ class CallRunner(Runner):
         reason = await self._bridge.ask(
             lambda engine: engine.tool_caller.poll_tool(self._server, ready, plan, on_observation)
         )
+        self.finish()
         strip.show_end(reason)
 
     def _on_cancelled(self, tool: Tool, outcome: CallOutcome) -> None:
