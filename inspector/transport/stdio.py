@@ -45,6 +45,7 @@ class StdioTransport:
         self._stderr = LineFramer(line_cap)
         self._last_lines: deque[str] = deque(maxlen=_LAST_LINES)
         self._process: ChildProcess | None = None
+        self._pid = 0
         self._report: Report = discard_event
         self._closed: Closed | None = None
         self._over = asyncio.Event()
@@ -88,6 +89,7 @@ class StdioTransport:
 
     def on_started(self, pid: int) -> None:
         """Report the start first: a fast process may have written, or exited, before `open` resumes."""
+        self._pid = pid
         command, names = self._command, tuple(sorted(self._command.env))
         self._report(ProcessStarted(pid, command.argv, command.cwd, names, self._now(), command.inherits_all))
 
@@ -134,8 +136,8 @@ class StdioTransport:
                 timer.cancel()
         if (rest := self._stderr.end()) is not None:
             self._report_stderr([rest], self._now())
-        if self._process is not None:  # None if opening was cancelled
-            self._report(ProcessExited(self._process.pid, status, self._now(), code))
+        # A fast process exits before `open` has returned.
+        self._report(ProcessExited(self._pid, status, self._now(), code))
         self._close(f"The server {status}.")
 
     def _on_stdout_lost(self) -> None:

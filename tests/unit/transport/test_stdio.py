@@ -6,7 +6,7 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Awaitable, Callable
 from pathlib import Path
-from typing import TypeVar
+from typing import Any, TypeVar
 
 import psutil
 import pytest
@@ -176,6 +176,22 @@ async def test_exit_is_reported_although_a_child_of_the_process_holds_stderr_ope
     closed = await wire.until(Closed)
     assert closed.summary == "The server exited with code 3."
     await wire.close()
+
+
+async def test_exit_of_a_process_that_ends_while_it_is_being_opened_is_reported(
+    start: Start, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    begin = process_module.ChildProcess.start
+
+    async def begin_slowly(*args: Any) -> process_module.ChildProcess:
+        child = await begin(*args)
+        await child._ended.wait()
+        return child
+
+    monkeypatch.setattr(process_module.ChildProcess, "start", begin_slowly)
+    wire = await start(*PYTHON, "-c", "")
+    exited = await wire.until(ProcessExited)
+    assert (exited.pid, exited.code) == (wire.transport._process.pid, 0)  # type: ignore[union-attr]
 
 
 async def test_line_over_the_size_limit_gives_its_start(script: Start) -> None:
