@@ -119,7 +119,7 @@ def _json(title: str, what: str, placeholder: str, **hints: Any) -> Row:
 
 def rule_fields(complete: Completer) -> dict[str, Row]:
     """Return the fields; `complete` completes filters."""
-    script, endpoint = partial(_of_kind, kind=RuleKind.SCRIPT), partial(_of_kind, kind=RuleKind.ENDPOINT)
+    script = partial(_of_kind, kind=RuleKind.SCRIPT)
     return {
         "name": _line("Name", "Rule name", "Name"),
         "filter": (
@@ -157,6 +157,13 @@ def rule_fields(complete: Completer) -> dict[str, Row]:
             Hint(ScriptFile, "File path", name="Script file", shown_if=script),
         ),
         "loops": (BooleanField(title="Start over after the last reply"), Hint(shown_if=script)),
+        **_endpoint_fields(),
+    }
+
+
+def _endpoint_fields() -> dict[str, Row]:
+    endpoint = partial(_of_kind, kind=RuleKind.ENDPOINT)
+    return {
         "endpoint.url": _line("URL", "Endpoint URL", "https://host/v1", shown_if=endpoint),
         "endpoint.model": _line(
             "Model", "Model", "Leave empty to use the model the server prefers", shown_if=endpoint
