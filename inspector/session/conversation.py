@@ -88,7 +88,7 @@ from inspector.transport.task_scope import TaskScope
 
 _log = logging.getLogger(__name__)
 
-_MAX_PARSED = 256 * 1024  # bytes of a response that is parsed here; a larger one by whoever needs it
+_MAX_PARSED = 256 * 1024  # bytes; a larger response is parsed when its content is read
 # Seconds that pending notifications get on close: over HTTP each one takes a separate exchange.
 _NOTIFICATION_GRACE = 0.5
 # Seconds that the HTTP exchange of a cancelled request stays open.

@@ -96,7 +96,7 @@ class EditorFactory(Protocol):
 
     @property
     def tag(self) -> str:
-        """The member that the variant picker around stands for, "" if none."""
+        """The discriminator of the enclosing union, which its variant picker sets; "" if none."""
 
     def tagged(self, tag: str) -> EditorFactory:
         """Return the factory for the variants of a union with this discriminator."""

@@ -38,7 +38,7 @@ class RelatedColumn(IntEnum):
 
 
 class RelatedMessagesModel(RecordTable[Step | None]):
-    """The related messages, one per row; None in between stands for those that were omitted."""
+    """The related messages, one per row; None marks a gap where messages are omitted."""
 
     def __init__(self, log: TrafficLog, theme: Theme, parent: QObject | None = None) -> None:
         self._left_out = 0
